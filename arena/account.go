@@ -51,6 +51,7 @@ type Token struct {
 
 	OwnerSuspendedAt   time.Time // zero: its owner is not suspended
 	OwnerSuspendReason string
+	OwnerRole          Role // of the person who its owner is
 }
 
 // LiveAt reports whether the token is valid at now.
@@ -67,29 +68,43 @@ type AdminTokenRequest struct {
 }
 
 // Caller is the caller of an operation: the holder of a token, stored or of the
-// OIDC issuer. The zero Caller is anonymous.
+// OIDC issuer, or of a session. The zero Caller is anonymous.
 type Caller struct {
-	TokenID string
+	TokenID string // or that of a session
 	OwnerID string // "" for one of AdminScopes
 	AgentID string // of an agent's key
 	Scope   Scope
-	Leagues []string // of an organizer
+	Leagues []string // of the token of an organizer
+	Role    Role     // of the person who the owner is; never of an agent's key
+}
+
+// Runs returns the role in which the caller runs the arena: that of the person,
+// or the one that the token stands for. It is the zero Role for all others.
+func (c Caller) Runs() Role {
+	if c.Role.Scope != "" {
+		return c.Role
+	}
+	if slices.Contains(AdminScopes(), c.Scope) {
+		return Role{Scope: c.Scope, Leagues: c.Leagues}
+	}
+	return Role{}
 }
 
 // Known reports whether the caller holds a valid token.
 func (c Caller) Known() bool { return c.Scope != "" }
 
 // IsAdmin reports whether the caller is an admin.
-func (c Caller) IsAdmin() bool { return c.Scope == ScopeAdmin }
+func (c Caller) IsAdmin() bool { return c.Runs().Scope == ScopeAdmin }
 
 // May reports whether the caller has one of the rights. league is the league
 // that the operation is about, "" for the whole arena.
 func (c Caller) May(league string, rights ...Right) bool {
-	switch c.Scope {
+	role := c.Runs()
+	switch role.Scope {
 	case ScopeAdmin:
 		return true
 	case ScopeOrganizer:
-		return league != "" && slices.Contains(c.Leagues, league) && slices.Contains(rights, RightOrganize)
+		return league != "" && slices.Contains(role.Leagues, league) && slices.Contains(rights, RightOrganize)
 	case ScopeModerator:
 		return slices.Contains(rights, RightModerate)
 	case ScopeOwner, ScopeAgent:
@@ -102,7 +117,7 @@ func (c Caller) Require(league string, rights ...Right) error {
 	switch {
 	case c.May(league, rights...):
 		return nil
-	case c.Scope == ScopeOrganizer && league != "" && slices.Contains(rights, RightOrganize):
+	case c.Runs().Scope == ScopeOrganizer && league != "" && slices.Contains(rights, RightOrganize):
 		return Errorf(CodeForbidden, "this token is not for league %s", league)
 	}
 	allowed := []string{"an admin"}
@@ -136,7 +151,8 @@ func (c Caller) ActsFor(g Agent) bool {
 // Credentials are the data of a request that identify its caller.
 type Credentials struct {
 	Secret  string // a bearer token; a secret of another kind is ""
-	Given   bool   // the request has credentials, valid or not
+	Given   bool   // the request has a header with credentials, valid or not
+	Session string // secret of a session, from a cookie; it counts only without such a header
 	Address string // IP address
 }
 
@@ -204,6 +220,8 @@ type Identity struct {
 	Name    string // "" unknown; they choose it
 	Email   string // "" unless the issuer has verified it
 	Admin   bool
+	// IssuedAt is when the issuer issued the token, to the second; zero unknown.
+	IssuedAt time.Time
 }
 
 // SigningKey is a key pair for task tokens. A new key is published before it
@@ -258,3 +276,128 @@ type SeatTexts struct {
 // RotationGraces lists how long a token may stay valid after another one has
 // replaced it.
 func RotationGraces() []time.Duration { return []time.Duration{0, time.Hour, 24 * time.Hour} }
+// Role is what a person may do beside being an owner. The zero Role is none.
+type Role struct {
+	Scope   Scope    // one of AdminScopes; "": no role
+	Leagues []string // slugs, of an organizer
+}
+
+// Equal reports whether two roles allow the same.
+func (r Role) Equal(other Role) bool {
+	return r.Scope == other.Scope && slices.Equal(r.Leagues, other.Leagues)
+}
+
+// Limits of sessions.
+const (
+	SessionIdle    = 12 * time.Hour      // without a request
+	SessionLongest = 30 * 24 * time.Hour // in all
+	MaxSessions    = 20                  // of an owner at once; another one ends the oldest
+)
+
+// Session is a person who is signed in with a browser. Only the SHA-256 of its
+// secret is kept.
+type Session struct {
+	ID         string
+	OwnerID    string
+	Hash       [32]byte
+	Browser    string // as the person knows it, "Firefox on Linux"; "" unknown
+	Admin      bool   // the OIDC issuer named the person an admin at the sign-in
+	CreatedAt  time.Time
+	LastUsedAt time.Time // to the minute
+
+	Owner Owner // as it is now
+}
+
+// EndsAt returns when the session ends without another request. One that the
+// issuer made an admin's does not grow: the claim may be gone.
+func (s Session) EndsAt() time.Time {
+	if s.Admin {
+		return s.CreatedAt.Add(SessionIdle)
+	}
+	end, longest := s.LastUsedAt.Add(SessionIdle), s.CreatedAt.Add(SessionLongest)
+	if longest.Before(end) {
+		return longest
+	}
+	return end
+}
+
+// Caller returns the caller that the session stands for.
+func (s Session) Caller() Caller {
+	c := Caller{TokenID: s.ID, OwnerID: s.OwnerID, Scope: ScopeOwner, Role: s.Owner.Role}
+	if s.Admin {
+		c.Role = Role{Scope: ScopeAdmin}
+	}
+	return c
+}
+
+// Invitation lets people sign up who have its link. Only the SHA-256 of its
+// secret is kept.
+type Invitation struct {
+	ID        string
+	Hash      [32]byte
+	Role      Role   // that it grants
+	Name      string // of the person; "" unknown
+	Email     string // "" unknown
+	Uses      int    // how many people may use it
+	Used      int    // how many have
+	CreatedAt time.Time
+	CreatedBy string // as the actor of the audit log
+	ExpiresAt time.Time
+	RevokedAt time.Time
+}
+
+// Open returns nil when the invitation can be used at now, else why not.
+func (i Invitation) Open(now time.Time) error {
+	switch {
+	case !i.RevokedAt.IsZero():
+		return Errorf(CodeInvitationRevoked, "this invitation was withdrawn; ask an admin for another")
+	case i.Used >= i.Uses:
+		return Errorf(CodeInvitationUsed, "this invitation was used already; ask an admin for another")
+	case !now.Before(i.ExpiresAt):
+		return Errorf(CodeInvitationExpired, "this invitation expired at %s; ask an admin for another", i.ExpiresAt.UTC().Format(TimeFormat))
+	}
+	return nil
+}
+
+// InvitationRequest is an admin's request for an invitation.
+type InvitationRequest struct {
+	Role      Role
+	Name      string
+	Email     string
+	ExpiresIn time.Duration // 0: the default
+	Uses      int           // 0: one
+}
+
+// Joining is the data with which a person takes up an invitation.
+type Joining struct {
+	Secret  string // of the invitation
+	Name    string // of the new owner; "": the invitation's
+	Email   string
+	Address string // as in Credentials
+}
+
+// Joined is what a person who has joined with an invitation adds to the arena.
+type Joined struct {
+	Owner    Owner                   // new, or known by its id, with the role that it has from now on
+	Accept   func(known Owner) error // whether a known owner may join
+	Tokens   []Token                 // of a new owner
+	Identity Identity                // of the issuer; zero: none
+	Audit    []AuditEntry
+}
+
+// SignIn is what the browser of a person who signs in sent.
+type SignIn struct {
+	Browser    string // "Firefox on Linux"; "" unknown
+	Address    string // as in Credentials
+	Invitation string // secret of the invitation that the person takes up; "" none
+}
+
+// SignInAttempt is a sign-in with an OIDC issuer that has begun. The browser keeps
+// it until the issuer sends the person back.
+type SignInAttempt struct {
+	State      string
+	Nonce      string
+	Verifier   string // PKCE (RFC 7636)
+	Return     string // path of the page to show then
+	Invitation string // secret of the invitation that the person takes up; "" none
+}

@@ -17,6 +17,7 @@ type Owner struct {
 	SuspendReason string    // which the owner reads; "": none was given
 	ErasedAt      time.Time // when its personal data was deleted; zero: it is not deleted
 	Network       string    // public network it signed up from, see AddressKeys; "" unknown
+	Role          Role      // what this person may do beside having agents
 }
 
 // OwnerSummary is an owner in the list of admins.

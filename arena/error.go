@@ -41,6 +41,10 @@ const (
 	CodeLeaseLost       Code = "lease_lost"         // internal: another node owns the match now
 	CodeUnavailable     Code = "unavailable"        // 503: storage or another part is unavailable
 	CodeInternal        Code = "internal"           // 500: a fault of the arena
+
+	CodeInvitationUsed    Code = "invitation_used"    // 409: as many people have joined with it as may
+	CodeInvitationExpired Code = "invitation_expired" // 409
+	CodeInvitationRevoked Code = "invitation_revoked" // 409
 )
 
 // Error is a failure that a caller may act on. Message is one sentence that may

@@ -18,6 +18,9 @@ const (
 	NodePrefix     = "nd_"
 	SeasonPrefix   = "se_"
 	AuditPrefix    = "au_"
+
+	SessionPrefix    = "ss_"
+	InvitationPrefix = "in_"
 )
 
 // idAlphabet is in ASCII order, so that ids sort by the time they were made.

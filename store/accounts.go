@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
+	"github.com/agora-arena/arena/store/people"
 )
 
 var ownerTable = db.NewTable("owners", "o",
@@ -22,6 +24,8 @@ var ownerTable = db.NewTable("owners", "o",
 	db.Text("network", func(o *arena.Owner) *string { return &o.Network }),
 	db.Text("suspend_reason", func(o *arena.Owner) *string { return &o.SuspendReason }),
 	db.Time("erased_at", func(o *arena.Owner) *time.Time { return &o.ErasedAt }),
+	db.Text("role", func(o *arena.Owner) *arena.Scope { return &o.Role.Scope }),
+	db.JSON("role_leagues", func(o *arena.Owner) *[]string { return &o.Role.Leagues }),
 )
 
 // ownerSummaryTable is ownerTable with the sizes that admins see.
@@ -47,6 +51,8 @@ var tokenTable = db.NewTable("tokens", "t",
 	db.NullText("agent_id", func(t *arena.Token) *string { return &t.AgentID }),
 	db.Computed(`COALESCE((SELECT o.suspended_at FROM owners o WHERE o.id = t.owner_id), 0)`, func(t *arena.Token) any { return db.IntoTime(&t.OwnerSuspendedAt) }),
 	db.Computed(`COALESCE((SELECT o.suspend_reason FROM owners o WHERE o.id = t.owner_id), '')`, func(t *arena.Token) any { return &t.OwnerSuspendReason }),
+	db.Computed(`COALESCE((SELECT o.role FROM owners o WHERE o.id = t.owner_id), '')`, func(t *arena.Token) any { return &t.OwnerRole.Scope }),
+	db.Computed(`COALESCE((SELECT o.role_leagues FROM owners o WHERE o.id = t.owner_id), '')`, func(t *arena.Token) any { return db.IntoJSON(&t.OwnerRole.Leagues) }),
 )
 
 var (
@@ -64,7 +70,7 @@ func (s *Store) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token, a
 		if _, err := insertTokens.Exec(ctx, tx, t); err != nil {
 			return err
 		}
-		return insertAudit(ctx, tx, audit...)
+		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "create owner %s", o.ID)
 }
@@ -134,7 +140,7 @@ func (s *Store) SuspendOwner(ctx context.Context, id string, at time.Time, reaso
 		if _, err := db.Exec(ctx, tx, `UPDATE owners SET suspended_at = $1, suspend_reason = $2 WHERE id = $3`, db.Millis(at), reason, id); err != nil {
 			return err
 		}
-		return insertAudit(ctx, tx, audit)
+		return base.InsertAudit(ctx, tx, audit)
 	})
 	return before, s.wrap(err, "suspend owner %s", id)
 }
@@ -150,20 +156,70 @@ func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (ownerID st
 }
 
 // AdoptOwner stores an owner without a token, with an identity of an OIDC issuer.
-// It returns the id of the identity's owner: an existing one stays.
-func (s *Store) AdoptOwner(ctx context.Context, o arena.Owner, issuer, subject string) (ownerID string, err error) {
-	err = s.write(ctx, issuer+" "+subject, func(ctx context.Context, tx *db.Tx) error {
+// It returns the id of the identity's owner: an existing one stays. unauthorized:
+// its token was issued before the identity's last owner was deleted.
+func (s *Store) AdoptOwner(ctx context.Context, o arena.Owner, id arena.Identity) (ownerID string, err error) {
+	err = s.write(ctx, id.Issuer+" "+id.Subject, func(ctx context.Context, tx *db.Tx) error {
+		if err := people.CheckIdentity(ctx, tx, id); err != nil {
+			return err
+		}
 		if _, err := insertOwners.Exec(ctx, tx, o); err != nil {
 			return err
 		}
 		_, err := db.Exec(ctx, tx, `INSERT INTO identities (issuer, subject, owner_id, created_at) VALUES ($1, $2, $3, $4)`,
-			issuer, subject, o.ID, db.Millis(o.CreatedAt))
+			id.Issuer, id.Subject, o.ID, db.Millis(o.CreatedAt))
 		return err
 	})
 	if err = s.wrap(err, "adopt owner %s", o.ID); arena.CodeOf(err) == arena.CodeConflict {
-		return s.OwnerOf(ctx, issuer, subject)
+		return s.OwnerOf(ctx, id.Issuer, id.Subject)
 	}
 	return o.ID, err
+}
+
+// Join uses an invitation once. admit decides about it, and returns the owner with
+// the role that it then has; an owner that is unknown is stored, with the token
+// and the identity if there are any. A failure of admit changes nothing.
+func (s *Store) Join(ctx context.Context, invitation [32]byte, admit func(i arena.Invitation) (arena.Joined, error)) (o arena.Owner, err error) {
+	err = s.write(ctx, string(invitation[:]), func(ctx context.Context, tx *db.Tx) error {
+		i, err := s.TakeInvitation(ctx, tx, invitation)
+		if err != nil {
+			return err
+		}
+		joined, err := admit(i)
+		if err != nil {
+			return err
+		}
+		o = joined.Owner
+		known, err := oneOwner(ctx, tx, o.ID, s.d.Lock("o"))
+		switch {
+		case err == nil:
+			if err = joined.Accept(known); err != nil {
+				return err
+			}
+			o = known
+			o.Role = joined.Owner.Role
+			err = people.SetRole(ctx, tx, o)
+		case arena.CodeOf(err) == arena.CodeNotFound:
+			_, err = insertOwners.Exec(ctx, tx, o)
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := insertTokens.Exec(ctx, tx, joined.Tokens...); err != nil {
+			return err
+		}
+		if id := joined.Identity; id.Subject != "" {
+			if err := people.CheckIdentity(ctx, tx, id); err != nil {
+				return err
+			}
+			if _, err := db.Exec(ctx, tx, `INSERT INTO identities (issuer, subject, owner_id, created_at) VALUES ($1, $2, $3, $4)`,
+				id.Issuer, id.Subject, o.ID, db.Millis(o.CreatedAt)); err != nil {
+				return err
+			}
+		}
+		return base.InsertAudit(ctx, tx, joined.Audit...)
+	})
+	return o, s.wrap(err, "use an invitation")
 }
 
 // CreateToken stores a token with the audit entries about it.
@@ -172,7 +228,7 @@ func (s *Store) CreateToken(ctx context.Context, t arena.Token, audit ...arena.A
 		if _, err := insertTokens.Exec(ctx, tx, t); err != nil {
 			return err
 		}
-		return insertAudit(ctx, tx, audit...)
+		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "create token %s", t.ID)
 }
@@ -246,7 +302,7 @@ func (s *Store) ConfigureToken(ctx context.Context, t arena.Token, accept func(k
 			if err != nil {
 				return err
 			}
-			if err := insertAudit(ctx, tx, e); err != nil {
+			if err := base.InsertAudit(ctx, tx, e); err != nil {
 				return err
 			}
 		}
@@ -255,9 +311,9 @@ func (s *Store) ConfigureToken(ctx context.Context, t arena.Token, accept func(k
 	return s.wrap(err, "configure token")
 }
 
-// ReplaceTokens revokes all tokens of an owner, stores fresh in their place,
-// and the audit entries about it. It returns how many it revoked. not_found:
-// there is no such owner; conflict: it was deleted.
+// ReplaceTokens revokes all tokens of an owner and ends its sessions, stores
+// fresh in their place, and the audit entries about it. It returns how many
+// tokens it revoked. not_found: there is no such owner; conflict: it was deleted.
 func (s *Store) ReplaceTokens(ctx context.Context, ownerID string, fresh []arena.Token, audit ...arena.AuditEntry) (revoked int, err error) {
 	err = s.write(ctx, ownerID, func(ctx context.Context, tx *db.Tx) error {
 		o, err := oneOwner(ctx, tx, ownerID, s.d.Lock("o"))
@@ -272,10 +328,13 @@ func (s *Store) ReplaceTokens(ctx context.Context, ownerID string, fresh []arena
 			return err
 		}
 		revoked = int(n)
+		if err := people.EndSessions(ctx, tx, ownerID); err != nil {
+			return err
+		}
 		if _, err := insertTokens.Exec(ctx, tx, fresh...); err != nil {
 			return err
 		}
-		return insertAudit(ctx, tx, audit...)
+		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return revoked, s.wrap(err, "replace tokens of %s", ownerID)
 }
@@ -293,7 +352,7 @@ func (s *Store) RevokeToken(ctx context.Context, ownerID, id string, audit ...ar
 		if err != nil {
 			return err
 		}
-		return insertAudit(ctx, tx, audit...)
+		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "revoke token %s", id)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/plaintext"
+	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
@@ -174,7 +175,7 @@ func (s *Store) CreateAgent(ctx context.Context, a arena.Agent, audit ...arena.A
 				return err
 			}
 		}
-		return insertAudit(ctx, tx, audit...)
+		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "create agent %s", a.ID)
 }

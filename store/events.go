@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
@@ -192,7 +193,7 @@ func (s *Store) EraseTexts(ctx context.Context, e arena.TextErasure, audit ...ar
 		if err := s.erasePacked(ctx, tx, e.MatchID, changed); err != nil {
 			return err
 		}
-		return insertAudit(ctx, tx, audit...)
+		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "erase texts of agent %s in match %s", e.AgentID, e.MatchID)
 }

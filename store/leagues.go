@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
@@ -64,7 +65,7 @@ func (s *Store) CreateLeague(ctx context.Context, l arena.League, audit ...arena
 		case n == 0:
 			return arena.Errorf(arena.CodeNameTaken, "there is a league %q already", l.Slug)
 		}
-		return insertAudit(ctx, tx, audit...)
+		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "create league %s", l.Slug)
 }
@@ -170,7 +171,7 @@ func (s *Store) Enter(ctx context.Context, league, agentID string, at time.Time,
 		if err := enter(ctx, tx, league, agentID, at); err != nil {
 			return err
 		}
-		return insertAudit(ctx, tx, audit...)
+		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "enter agent %s into league %s", agentID, league)
 }
@@ -199,7 +200,7 @@ func (s *Store) Withdraw(ctx context.Context, league, agentID string, at time.Ti
 		case n == 0:
 			return arena.Errorf(arena.CodeNotFound, "agent %q is not in league %q", agentID, league)
 		}
-		return insertAudit(ctx, tx, audit...)
+		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "withdraw agent %s from league %s", agentID, league)
 }

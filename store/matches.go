@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
@@ -287,7 +288,7 @@ func (s *Store) createIn(ctx context.Context, tx *db.Tx, c *creation) error {
 	if c.events, err = insertEvents(ctx, tx, m.ID, 1, c.first); err != nil {
 		return err
 	}
-	return insertAudit(ctx, tx, c.audit...)
+	return base.InsertAudit(ctx, tx, c.audit...)
 }
 
 // checkSeats rejects invalid seats and, when askFree, reports whether every agent
@@ -406,7 +407,7 @@ func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatu
 		if stored, err = s.appendEvents(ctx, tx, id, e); err != nil {
 			return err
 		}
-		return insertAudit(ctx, tx, audit...)
+		return base.InsertAudit(ctx, tx, audit...)
 	})
 	if err != nil {
 		return arena.Event{}, s.wrap(err, "end match %s", id)

@@ -21,6 +21,7 @@ import (
 	"github.com/agora-arena/arena/store/internal/db"
 	"github.com/agora-arena/arena/store/internal/writer"
 	"github.com/agora-arena/arena/store/mailbox"
+	"github.com/agora-arena/arena/store/people"
 	"github.com/agora-arena/arena/store/results"
 )
 
@@ -43,6 +44,7 @@ type Store struct {
 	*results.Games
 	*certificates.Files
 	*budgets.Uses
+	*people.Access
 
 	log    *slog.Logger
 	now    func() time.Time
@@ -95,6 +97,7 @@ func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 	s.base = base.New(opened, o.Now, func(ctx context.Context, key string, alone bool, run func(context.Context, *db.Tx) error) error {
 		return s.pool.Do(ctx, writer.Write[*matchWrite]{Key: key, Run: run, Alone: alone})
 	})
+	s.Access = people.New(s.base)
 	s.Messages, s.Relay, s.PulledTasks = mailbox.NewMessages(s.base), mailbox.NewRelay(s.base), mailbox.NewPulledTasks(s.base)
 	s.Games = results.NewGames(s.base)
 	s.Files = certificates.NewFiles(s.base)

@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
@@ -191,39 +190,12 @@ func (s *Store) Counts(ctx context.Context) (arena.Counts, error) {
 	return counts, s.wrap(err, "count rows")
 }
 
-var auditTable = db.NewTable("audit", "u",
-	db.Text("id", func(e *arena.AuditEntry) *string { return &e.ID }),
-	db.Time("at", func(e *arena.AuditEntry) *time.Time { return &e.At }),
-	db.Text("actor", func(e *arena.AuditEntry) *string { return &e.Actor }),
-	db.Text("token", func(e *arena.AuditEntry) *string { return &e.Token }),
-	db.Text("action", func(e *arena.AuditEntry) *string { return &e.Action }),
-	db.Text("target", func(e *arena.AuditEntry) *string { return &e.Target }),
-	auditDoc("before", func(e *arena.AuditEntry) *json.RawMessage { return &e.Before }),
-	auditDoc("after", func(e *arena.AuditEntry) *json.RawMessage { return &e.After }),
-)
-
-func auditDoc(name string, field func(*arena.AuditEntry) *json.RawMessage) db.Column[arena.AuditEntry] {
-	return db.RawJSON(name, field).With(func(e *arena.AuditEntry) any { return db.Storable(string(*field(e))) })
-}
-
-var insertAudits = db.NewInsert(auditTable, "")
-
 // Audit appends an entry to the audit log. Entries never change. An entry
 // about a change of rows is stored by the method that changes them.
 func (s *Store) Audit(ctx context.Context, e arena.AuditEntry) error {
 	e.ID = cmp.Or(e.ID, arena.NewID(arena.AuditPrefix, e.At))
-	err := s.write(ctx, e.ID, func(ctx context.Context, tx *db.Tx) error { return insertAudit(ctx, tx, e) })
+	err := s.write(ctx, e.ID, func(ctx context.Context, tx *db.Tx) error { return base.InsertAudit(ctx, tx, e) })
 	return s.wrap(err, "audit %s", e.Action)
-}
-
-// insertAudit stores entries together with what they record.
-func insertAudit(ctx context.Context, tx *db.Tx, entries ...arena.AuditEntry) error {
-	rows := slices.Clone(entries) // the write may run again
-	for i := range rows {
-		rows[i].ID = cmp.Or(rows[i].ID, arena.NewID(arena.AuditPrefix, rows[i].At))
-	}
-	_, err := insertAudits.Exec(ctx, tx, rows...)
-	return err
 }
 
 // auditChange stores the entries about a change of a row together with it.
@@ -233,7 +205,7 @@ func auditChange[T any, A ~func(before, after T) (arena.AuditEntry, error)](ctx 
 		if err != nil {
 			return err
 		}
-		if err := insertAudit(ctx, tx, e); err != nil {
+		if err := base.InsertAudit(ctx, tx, e); err != nil {
 			return err
 		}
 	}
@@ -253,7 +225,7 @@ func (s *Store) AuditLog(ctx context.Context, f arena.AuditFilter, p arena.Page)
 	if after != "" {
 		c.And("u.id < ?", after)
 	}
-	items, err := auditTable.All(ctx, s.reader, c.Where()+` ORDER BY u.id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
+	items, err := base.AuditTable.All(ctx, s.reader, c.Where()+` ORDER BY u.id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
 	if err != nil {
 		return nil, "", s.wrap(err, "list the audit log")
 	}

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
+	"github.com/agora-arena/arena/store/people"
 )
 
 var tokenUseTable = db.NewTable("tokens", "t",
@@ -51,7 +53,7 @@ func (s *Store) RotateToken(ctx context.Context, oldID string, fresh arena.Token
 		if _, err := insertTokens.Exec(ctx, tx, fresh); err != nil {
 			return err
 		}
-		return insertAudit(ctx, tx, audit...)
+		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "rotate token %s", oldID)
 }
@@ -59,11 +61,15 @@ func (s *Store) RotateToken(ctx context.Context, oldID string, fresh arena.Token
 // ofOwner selects the agents of the owner $1.
 const ofOwner = `(SELECT a.id FROM agents a WHERE a.owner_id = $1)`
 
+// joinedWith selects the invitations that the owner $1 has taken up.
+const joinedWith = `(SELECT j.target FROM audit j WHERE j.actor = $1 AND j.action = 'join')`
+
 // personalRows are the statements that delete what an owner gave or sent. $1 is
 // the owner. Texts in matches follow with EraseTexts.
 func personalRows() []string {
 	return []string{
-		`DELETE FROM identities WHERE owner_id = $1`,
+		`DELETE FROM sessions WHERE owner_id = $1`,
+		`UPDATE invitations SET name = '', email = '' WHERE id IN ` + joinedWith,
 		`UPDATE tokens SET name = '', last_used_by = '' WHERE owner_id = $1`,
 
 		`DELETE FROM agent_names WHERE agent_id IN ` + ofOwner,
@@ -82,7 +88,7 @@ func personalRows() []string {
 
 		// Who did what to which id stays; what was changed may hold names and texts.
 		`UPDATE audit SET before = '', after = '' WHERE actor = $1 OR target = $1 OR target IN ` + ofOwner + `
-			OR target IN (SELECT t.id FROM tokens t WHERE t.owner_id = $1)`,
+			OR target IN (SELECT t.id FROM tokens t WHERE t.owner_id = $1) OR target IN ` + joinedWith,
 
 		`UPDATE agents SET name = '` + arena.DeletedAgent + `', name_key = '` + arena.DeletedAgent + `', endpoint = '', endpoint_key = '',
 			endpoint_domain = '', public_key = '', key_proved_at = 0, version = '', description = '', health_reason = '', health_detail = '',
@@ -90,7 +96,10 @@ func personalRows() []string {
 	}
 }
 
-func erasePersonal(ctx context.Context, tx *db.Tx, ownerID string) error {
+func erasePersonal(ctx context.Context, tx *db.Tx, ownerID string, at time.Time) error {
+	if err := people.EraseIdentities(ctx, tx, ownerID, at); err != nil {
+		return err
+	}
 	for _, query := range personalRows() {
 		if _, err := db.Exec(ctx, tx, query, ownerID); err != nil {
 			return err
@@ -118,16 +127,16 @@ func (s *Store) EraseOwner(ctx context.Context, e arena.OwnerErasure, audit ...a
 			{`UPDATE entries SET withdrawn_at = $1 WHERE withdrawn_at = 0 AND agent_id IN (SELECT a.id FROM agents a WHERE a.owner_id = $2)`, []any{now, e.OwnerID}},
 			{`UPDATE agents SET retired_at = $1 WHERE owner_id = $2 AND retired_at = 0`, []any{now, e.OwnerID}},
 			{`UPDATE owners SET name = $1, email = '', network = '', suspended_at = 0, suspend_reason = '',
-				erased_at = CASE WHEN erased_at > 0 THEN erased_at ELSE $2 END WHERE id = $3`, []any{arena.DeletedOwner, at, e.OwnerID}},
+				role = '', role_leagues = '[]', erased_at = CASE WHEN erased_at > 0 THEN erased_at ELSE $2 END WHERE id = $3`, []any{arena.DeletedOwner, at, e.OwnerID}},
 		} {
 			if _, err := db.Exec(ctx, tx, change.query, change.args...); err != nil {
 				return err
 			}
 		}
-		if err := erasePersonal(ctx, tx, e.OwnerID); err != nil {
+		if err := erasePersonal(ctx, tx, e.OwnerID, s.now()); err != nil {
 			return err
 		}
-		return insertAudit(ctx, tx, audit...)
+		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "erase owner %s", e.OwnerID)
 }
@@ -173,7 +182,7 @@ func (s *Store) ErasableSeats(ctx context.Context, ownerID string, limit int) (s
 // no texts of it are left in matches.
 func (s *Store) FinishErasure(ctx context.Context, ownerID string) error {
 	err := s.writeAlone(ctx, ownerID, func(ctx context.Context, tx *db.Tx) error {
-		if err := erasePersonal(ctx, tx, ownerID); err != nil {
+		if err := erasePersonal(ctx, tx, ownerID, s.now()); err != nil {
 			return err
 		}
 		_, err := db.Exec(ctx, tx, `UPDATE erased_owners SET done_at = $1 WHERE owner_id = $2`, db.Millis(s.now()), ownerID)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
@@ -91,7 +92,7 @@ func (s *Store) CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task
 		if _, err := insertTasks.Exec(ctx, tx, rows...); err != nil {
 			return err
 		}
-		return insertAudit(ctx, tx, audit...)
+		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "create pack %s", p.ID)
 }
@@ -338,7 +339,7 @@ func (s *Store) RemoveTask(ctx context.Context, packID string, n int, at time.Ti
 				return err
 			}
 		}
-		return insertAudit(ctx, tx, audit...)
+		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return used, s.wrap(err, "remove task %d of pack %s", n, packID)
 }
@@ -423,7 +424,7 @@ func (s *Store) CreateGameScript(ctx context.Context, g arena.GameScript, audit 
 		if _, err := insertGames.Exec(ctx, tx, g); err != nil {
 			return err
 		}
-		return insertAudit(ctx, tx, audit...)
+		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return stored, s.wrap(err, "create game %s", g.Name)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
@@ -131,7 +132,7 @@ func (s *Store) RebuildRatings(ctx context.Context, league string,
 			if err != nil {
 				return err
 			}
-			if err := insertAudit(ctx, tx, e); err != nil {
+			if err := base.InsertAudit(ctx, tx, e); err != nil {
 				return err
 			}
 		}

@@ -33,7 +33,7 @@ type Store interface {
 	CreateOwner(ctx context.Context, o arena.Owner, t arena.Token, audit ...arena.AuditEntry) error
 	Owner(ctx context.Context, id string) (arena.Owner, error)
 	OwnerOf(ctx context.Context, issuer, subject string) (ownerID string, err error)
-	AdoptOwner(ctx context.Context, o arena.Owner, issuer, subject string) (ownerID string, err error)
+	AdoptOwner(ctx context.Context, o arena.Owner, id arena.Identity) (ownerID string, err error)
 	CreateToken(ctx context.Context, t arena.Token, audit ...arena.AuditEntry) error
 	Tokens(ctx context.Context, ownerID string) ([]arena.Token, error)
 	AgentKeys(ctx context.Context, agentID string) ([]arena.Token, error)
@@ -46,6 +46,8 @@ type Store interface {
 	SuspendOwner(ctx context.Context, id string, at time.Time, reason string, audit arena.AuditEntry) (before arena.Owner, err error)
 	AccessStore
 	League(ctx context.Context, slug string) (arena.League, error)
+
+	PeopleStore
 }
 
 // Agents pauses and resumes the agents of owners.
@@ -84,6 +86,9 @@ type Options struct {
 	NewSecret, NewAdminSecret func() (secret string, hash [32]byte)
 	// NewAgentSecret makes the key of an agent and its hash.
 	NewAgentSecret func() (secret string, hash [32]byte)
+	// NewSessionSecret makes the secret of a session and its hash,
+	// NewInvitationSecret that of an invitation's link.
+	NewSessionSecret, NewInvitationSecret func() (secret string, hash [32]byte)
 	// HashSecret returns the hash under which a bearer secret is looked up.
 	HashSecret func(secret string) [32]byte
 	Issuer     Issuer // nil: no OIDC tokens are accepted
@@ -101,8 +106,11 @@ type Service struct {
 
 // New makes a Service.
 func New(o Options) (*Service, error) {
-	if o.Store == nil || o.Agents == nil || o.Texts == nil || o.NewSecret == nil || o.NewAdminSecret == nil || o.NewAgentSecret == nil || o.HashSecret == nil || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("account: a part is missing: Store, Agents, Texts, NewSecret, NewAdminSecret, NewAgentSecret, HashSecret, Now and Logger are needed")
+	if o.Store == nil || o.Agents == nil || o.Texts == nil || o.HashSecret == nil || o.Now == nil || o.Logger == nil {
+		return nil, errors.New("account: a part is missing: Store, Agents, Texts, HashSecret, Now and Logger are needed")
+	}
+	if o.NewSecret == nil || o.NewAdminSecret == nil || o.NewAgentSecret == nil || o.NewSessionSecret == nil || o.NewInvitationSecret == nil {
+		return nil, errors.New("account: a part is missing: NewSecret, NewAdminSecret, NewAgentSecret, NewSessionSecret and NewInvitationSecret are needed")
 	}
 	if q := o.Quotas; q.Address == nil || q.Token == nil || q.Guess == nil || q.SignUp == nil {
 		return nil, errors.New("account: a quota is missing: Address, Token, Guess and SignUp are needed")
@@ -124,7 +132,7 @@ func (s *Service) SignUp(ctx context.Context, caller arena.Caller, in arena.Sign
 	invited := caller.IsAdmin()
 	switch {
 	case s.o.SignupMode == SignupClosed:
-		return o, "", arena.Errorf(arena.CodeForbidden, "this arena takes no new owners")
+		return o, "", errClosed()
 	case s.o.SignupMode == SignupInvite && !invited:
 		return o, "", arena.Errorf(arena.CodeForbidden, "sign-ups are closed; ask the admin for an invite")
 	}
@@ -144,7 +152,7 @@ func (s *Service) SignUp(ctx context.Context, caller arena.Caller, in arena.Sign
 	if !invited {
 		o.Network = publicNetwork(in.Address)
 	}
-	secret, token := s.newToken(o.ID, "first", now)
+	secret, token := s.newToken(o.ID, firstName, now)
 	var audit []arena.AuditEntry
 	if invited {
 		e, err := caller.Audit(now, "sign-up", o.ID, nil, o.Name)

@@ -64,6 +64,7 @@ func newFixture(t *testing.T, change ...func(*account.Options)) *fixture {
 		Quotas: account.Quotas{Address: &f.address, Token: &f.token, Guess: &f.guess, SignUp: &f.signUp},
 	}
 	f.options.NewAdminSecret, f.options.NewAgentSecret = f.options.NewSecret, f.options.NewSecret
+	f.options.NewSessionSecret, f.options.NewInvitationSecret = f.options.NewSecret, f.options.NewSecret
 	for _, c := range change {
 		c(&f.options)
 	}
@@ -121,6 +122,7 @@ func TestNew_refusesMissingParts(t *testing.T) {
 		"Store": func(o *account.Options) { o.Store = nil }, "Agents": func(o *account.Options) { o.Agents = nil },
 		"Texts":          func(o *account.Options) { o.Texts = nil },
 		"NewAdminSecret": func(o *account.Options) { o.NewAdminSecret = nil }, "NewAgentSecret": func(o *account.Options) { o.NewAgentSecret = nil }, "NewSecret": func(o *account.Options) { o.NewSecret = nil },
+		"NewSessionSecret": func(o *account.Options) { o.NewSessionSecret = nil }, "NewInvitationSecret": func(o *account.Options) { o.NewInvitationSecret = nil },
 		"HashSecret": func(o *account.Options) { o.HashSecret = nil }, "SignupMode": func(o *account.Options) { o.SignupMode = "" },
 		"Now": func(o *account.Options) { o.Now = nil }, "Logger": func(o *account.Options) { o.Logger = nil },
 		"a quota": func(o *account.Options) { o.Quotas.Guess = nil },

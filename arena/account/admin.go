@@ -132,25 +132,11 @@ func (s *Service) checkAdminToken(ctx context.Context, in arena.AdminTokenReques
 	if err := checkName(in.Name); err != nil {
 		return err
 	}
-	switch {
-	case !slices.Contains(arena.AdminScopes(), in.Scope):
-		return arena.Invalid("scope", "must be admin, organizer or moderator")
-	case in.Scope == arena.ScopeOrganizer && len(in.Leagues) == 0:
-		return arena.Invalid("leagues", "an organizer's token needs at least one")
-	case in.Scope != arena.ScopeOrganizer && len(in.Leagues) > 0:
-		return arena.Invalid("leagues", "is for organizers: a token of scope %s holds in all leagues", in.Scope)
-	case len(in.Leagues) > maxTokenLeagues:
-		return arena.Invalid("leagues", "must be at most %d", maxTokenLeagues)
-	case !in.ExpiresAt.IsZero() && !in.ExpiresAt.After(now):
-		return arena.Invalid("expires_at", "must be in the future")
+	if err := s.checkRole(ctx, "scope", arena.Role{Scope: in.Scope, Leagues: in.Leagues}); err != nil {
+		return err
 	}
-	for i, slug := range in.Leagues {
-		if slices.Contains(in.Leagues[:i], slug) {
-			return arena.Invalid("leagues", "must be unique; %s is there twice", slug)
-		}
-		if _, err := s.o.Store.League(ctx, slug); err != nil {
-			return arena.AtField(fmt.Sprintf("leagues[%d]", i), err)
-		}
+	if !in.ExpiresAt.IsZero() && !in.ExpiresAt.After(now) {
+		return arena.Invalid("expires_at", "must be in the future")
 	}
 	return nil
 }

@@ -1,7 +1,8 @@
-// Package account is the service for owners and tokens: it signs owners up,
-// makes and revokes their tokens and those of admins, organizers and
-// moderators, suspends owners, identifies callers by tokens of the arena or of
-// an OIDC issuer, and makes the first admin token.
+// Package account is the service for owners and tokens: it signs owners up and
+// in, invites people and gives them roles, makes and revokes their tokens and
+// those of admins, organizers and moderators, suspends owners, identifies callers
+// by sessions and by tokens of the arena or of an OIDC issuer, and makes the
+// first admin token.
 //
 // It owns the rules for these operations, the order in which quotas and
 // credentials are checked, and their audit entries. It leaves secrets and the

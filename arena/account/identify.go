@@ -1,12 +1,10 @@
 package account
 
 import (
-	"cmp"
 	"context"
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 // oidcTokenPrefix begins the token id of a caller with an OIDC token, in the
@@ -14,14 +12,17 @@ import (
 const oidcTokenPrefix = "oidc:"
 
 // Identify returns the caller of a request and counts the request against its
-// token or address. Without credentials the caller is anonymous; bad ones are
-// unauthorized, for anonymous requests too, and count against the address
-// (threat A4).
+// token, session or address. Without credentials the caller is anonymous; bad
+// ones are unauthorized, for anonymous requests too, and count against the
+// address (threat A4). A session that is over leaves its browser anonymous.
 func (s *Service) Identify(ctx context.Context, c arena.Credentials) (arena.Caller, error) {
 	var caller arena.Caller
 	var problem error
-	if c.Given {
+	switch {
+	case c.Given:
 		caller, problem = s.holder(ctx, c)
+	case c.Session != "":
+		caller, problem = s.signedIn(ctx, c.Session)
 	}
 	if caller.Known() {
 		if err := s.o.Quotas.Token.Take(ctx, caller.TokenID); err != nil {
@@ -53,7 +54,11 @@ func (s *Service) holder(ctx context.Context, c arena.Credentials) (arena.Caller
 		return arena.Caller{}, errSuspended(t.OwnerSuspendReason)
 	case err == nil:
 		s.uses.note(t, c.Address, s.now())
-		return arena.Caller{TokenID: t.ID, OwnerID: t.OwnerID, AgentID: t.AgentID, Scope: t.Scope, Leagues: t.Leagues}, nil
+		caller := arena.Caller{TokenID: t.ID, OwnerID: t.OwnerID, AgentID: t.AgentID, Scope: t.Scope, Leagues: t.Leagues}
+		if t.Scope == arena.ScopeOwner { // what an agent holds never runs the arena
+			caller.Role = t.OwnerRole
+		}
+		return caller, nil
 	case arena.CodeOf(err) != arena.CodeNotFound:
 		return arena.Caller{}, err
 	case s.o.Issuer == nil || strings.Count(secret, ".") != 2:
@@ -79,6 +84,7 @@ func (s *Service) holder(ctx context.Context, c arena.Credentials) (arena.Caller
 		if !o.SuspendedAt.IsZero() {
 			return arena.Caller{}, errSuspended(o.SuspendReason)
 		}
+		caller.Role = o.Role
 	}
 	return caller, nil
 }
@@ -92,19 +98,15 @@ func errSuspended(reason string) error {
 }
 
 // ownerOf returns the owner that an identity is. An identity without one gets
-// one, unless the arena takes no new owners.
+// one, unless the arena takes no new owners and its issuer does not name it an
+// admin.
 func (s *Service) ownerOf(ctx context.Context, id arena.Identity) (string, error) {
 	ownerID, err := s.o.Store.OwnerOf(ctx, id.Issuer, id.Subject)
 	if arena.CodeOf(err) != arena.CodeNotFound {
 		return ownerID, err
 	}
-	if s.o.SignupMode == SignupClosed {
-		return "", arena.Errorf(arena.CodeForbidden, "this arena takes no new owners")
+	if s.o.SignupMode == SignupClosed && !id.Admin {
+		return "", errClosed()
 	}
-	now := s.now()
-	o := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: cmp.Or(plaintext.Line(id.Name, MaxName), "owner"), CreatedAt: now}
-	if len(id.Email) <= maxEmail {
-		o.Email = id.Email
-	}
-	return s.o.Store.AdoptOwner(ctx, o, id.Issuer, id.Subject)
+	return s.o.Store.AdoptOwner(ctx, s.newOwner(id), id)
 }

@@ -156,7 +156,8 @@ type Request struct {
 type Site struct {
 	URL            string      // public, without a slash at the end
 	Events         EventLimits // of the stream
-	TrustedProxies []string    // addresses or CIDRs whose X-Forwarded-For is believed; none by default
+	SignIn         SignInOptions
+	TrustedProxies []string // addresses or CIDRs whose X-Forwarded-For is believed; none by default
 }
 
 // validate returns an error that names the first missing part.
@@ -201,6 +202,7 @@ func (o Options) validate() error {
 		{"Node.Drain", o.Node.Drain == nil},
 		{"Node.Observe", o.Node.Observe == nil},
 		{"Site.URL", o.Site.URL == ""},
+		{"Site.SignIn", o.Site.SignIn.Signup == ""},
 		{"Quotas", o.Quotas == nil},
 		{"Now", o.Now == nil},
 		{"Logger", o.Logger == nil},
@@ -232,6 +234,7 @@ type API struct {
 // resources are the handlers of all resources.
 type resources struct {
 	owners     *accountHandlers
+	people     *peopleHandlers
 	agents     *agentHandlers
 	history    *historyHandlers
 	rehearsals *rehearsalHandlers
@@ -258,6 +261,7 @@ func newResources(o Options) resources {
 	matches := &matchViews{visible: o.Matches.Visible, viewers: o.Matches.Viewers}
 	return resources{
 		owners:     &accountHandlers{accounts: o.Services.Accounts, url: o.Site.URL, now: now, rows: o.Store, export: o.Export, log: o.Logger},
+		people:     &peopleHandlers{people: o.Services.Accounts, signIn: o.Site.SignIn, url: o.Site.URL, https: isHTTPS(o.Site.URL), now: now},
 		agents:     &agentHandlers{agents: o.Services.Agents, keys: o.Services.Accounts, rows: o.Store, views: agents},
 		history:    &historyHandlers{rows: o.Store, matches: matches, ranks: agents.ranksOf, calibrate: o.Analysis.Calibrate, now: now},
 		rehearsals: &rehearsalHandlers{agents: o.Services.Agents, leagues: o.Store, quota: o.Quotas.Rehearsal, run: o.Rehearse},
@@ -300,7 +304,7 @@ func New(o Options) (*API, error) {
 	}
 	a.engine.RedirectTrailingSlash = false
 	a.engine.HandleMethodNotAllowed = true
-	a.engine.Use(a.observe(o.Node.Observe), a.recoverPanic, setHeaders(strings.HasPrefix(o.Site.URL, "https://")))
+	a.engine.Use(a.observe(o.Node.Observe), a.recoverPanic, setHeaders(a.people.https))
 	a.engine.NoRoute(a.noRoute)
 	a.engine.NoMethod(a.noMethod)
 
@@ -313,6 +317,8 @@ func New(o Options) (*API, error) {
 	}
 	return a, nil
 }
+
+func isHTTPS(siteURL string) bool { return strings.HasPrefix(siteURL, "https://") }
 
 // ServeHTTP serves one request. It serves HEAD as GET; net/http drops the body.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {

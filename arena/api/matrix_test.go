@@ -73,6 +73,11 @@ func matrix() map[string]answers {
 		"get-owner": admins(200), "delete-owner": admins(200), "export-owner": admins(200), "list-erasures": admins(200), "reapply-erasures": admins(200),
 		"rotate-agent-key": mine(201), "hide-answer": {401, 403, 403, 409, 401, 403, 403, 409},
 		"list-admin-tokens": admins(200), "create-admin-token": admins(201), "revoke-admin-token": admins(204),
+		"list-sessions": owners(200), "end-session": {401, 204, 404, 403, 401, 403, 403, 403}, "sign-out": owners(409), // those of tests have tokens
+		"get-sign-in": open(200), "begin-sign-in": open(404), "finish-sign-in": open(404), // without a provider
+		"check-invitation": open(200), "join": {201, 409, 409, 201, 401, 201, 201, 201}, // an owner has an account already
+		"list-invitations": admins(200), "invite": admins(201), "revoke-invitation": admins(204),
+		"list-people": admins(200), "set-role": admins(200), "remove-role": admins(204),
 		"list-owners": admins(200), "list-owner-tokens": admins(200), "reissue-owner-token": admins(201), "revoke-owner-tokens": admins(204),
 		"suspend-owner": admins(200), "restore-owner": admins(200),
 
@@ -150,6 +155,50 @@ func TestAPI_matrix(t *testing.T) {
 	}
 }
 
+// A person in a browser may do what the owner may, and what a token of the
+// person's role may. Threat A1.
+func TestAPI_matrix_sessions(t *testing.T) {
+	t.Parallel()
+	m := newMatrixWorld(t)
+	people := map[asker]string{owner: m.aliceI, other: m.do("GET", "/v1/me", m.bob, nil).str("owner_id")}
+	for _, who := range []asker{admin, organizer, foreign, moderator} {
+		me := into[meView](m.do("GET", "/v1/me", m.tokens[who], nil))
+		o := m.do("POST", "/v1/owners", m.admin, object{"name": fmt.Sprint("p", who)}).is(201).str("owner_id")
+		_, err := m.store.SetRole(t.Context(), o, arena.Role{Scope: me.Scope, Leagues: me.Leagues}, func(arena.Owner) (arena.AuditEntry, error) { return arena.AuditEntry{At: testNow}, nil })
+		m.ok(err)
+		people[who] = o
+	}
+	table := matrix()
+	for _, r := range routes() {
+		if r.scope == scopeElsewhere {
+			continue // tokens of tasks and of agents alone
+		}
+		path, body := m.object(r)
+		for who, id := range people {
+			want := table[r.id][who]
+			if want == 403 || want == 404 && table[r.id][other] < 300 { // not in the role; as any owner
+				want = table[r.id][other]
+			}
+			switch {
+			case r.id == "join":
+				want = 409
+			case r.id == "sign-out":
+				want = 204
+			case r.id == "challenge" && who == admin: // who acts for every agent
+				want = 201
+			}
+			_, secret := m.sessionOf(id, false)
+			got := m.do(r.method, path, "", body, "Cookie", "__Host-"+sessionCookie+"="+secret)
+			if got.status != want {
+				t.Errorf("%s, in a browser, asks %s %s: status %d, want %d: %s", askers()[who], r.method, r.path, got.status, want, got.body)
+			}
+			if got.status < 300 && r.method != http.MethodGet {
+				path, body = m.object(r)
+			}
+		}
+	}
+}
+
 // matrixWorld makes what a route is asked for, anew for each request.
 type matrixWorld struct {
 	*world
@@ -210,6 +259,14 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 		replace = append(replace, "{id}", m.do("POST", "/v1/me/tokens", m.alice, object{"name": name}).is(201).str("token_id"))
 	case strings.HasPrefix(r.path, "/v1/admin/tokens/{id}"):
 		replace = append(replace, "{id}", m.do("POST", "/v1/admin/tokens", m.admin, m.body(r, name)).is(201).str("token_id"))
+	case strings.HasPrefix(r.path, "/v1/me/sessions/{id}"):
+		replace = append(replace, "{id}", m.session(m.alice))
+	case strings.HasPrefix(r.path, "/v1/admin/invitations/{id}"):
+		replace = append(replace, "{id}", m.do("POST", "/v1/admin/invitations", m.admin, object{}).is(201).str("invitation_id"))
+	case strings.HasPrefix(r.path, "/v1/admin/people/{id}"):
+		_, id := m.owner(name)
+		m.do("PUT", "/v1/admin/people/"+id, m.admin, object{"role": "admin"}).is(200)
+		replace = append(replace, "{id}", id)
 	case strings.HasPrefix(r.path, "/v1/admin/owners/{id}"):
 		_, id := m.owner(name)
 		replace = append(replace, "{id}", id)
@@ -267,6 +324,14 @@ func (m *matrixWorld) body(r route, name string) any {
 		return object{"items": []object{}}
 	case "create-admin-token", "revoke-admin-token":
 		return object{"name": name, "scope": "moderator"}
+	case "invite":
+		return object{}
+	case "set-role":
+		return object{"role": "moderator"}
+	case "check-invitation":
+		return object{"invitation": m.invitation(nil)}
+	case "join":
+		return object{"invitation": m.invitation(nil), "name": name}
 	case "sign-up", "create-token", "create-agent-key":
 		return object{"name": name}
 	case "create-agent":

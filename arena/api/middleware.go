@@ -227,7 +227,7 @@ func (a *API) guard(r route) func(huma.Context, func(huma.Context)) {
 			a.fail(c, err)
 			return
 		}
-		// A caller without a token is identified by address and cookie at most,
+		// A caller without a token is identified by address and cookies at most,
 		// and a browser sends both for a page of another site (threat A3).
 		if err := a.crossOrigin.Check(c.Request); err != nil && !who.Known() {
 			a.fail(c, arena.Errorf(arena.CodeForbidden, "cross-site request blocked"))
@@ -375,3 +375,28 @@ func (w countedWriter) WriteString(s string) (int, error) { return w.Write([]byt
 
 // clientIP returns the caller's address for limits and services.
 func clientIP(ctx huma.Context) string { return humagin.Unwrap(ctx).ClientIP() }
+
+// cookieName returns the name of a cookie. That of a site with https cannot be set
+// by other hosts of the domain, nor over http (RFC 6265bis, section 4.1.3.2).
+func cookieName(name string, https bool) string {
+	if https {
+		return "__Host-" + name
+	}
+	return name
+}
+
+// sessionOf returns the secret of a request's session. A request that another
+// site caused has none, so that its cookie never acts for that site, whatever
+// the method (threat A3).
+func (a *API) sessionOf(c *gin.Context) string {
+	cookie, err := c.Request.Cookie(cookieName(sessionCookie, a.people.https))
+	if err != nil {
+		return ""
+	}
+	unsafe := *c.Request // the library lets safe methods pass
+	unsafe.Method = http.MethodPost
+	if a.crossOrigin.Check(&unsafe) != nil {
+		return ""
+	}
+	return cookie.Value
+}

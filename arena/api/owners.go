@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -33,6 +34,7 @@ type Accounts interface {
 
 	agentKeys
 	ownerData
+	People
 }
 
 // agentKeys are the keys of agents that fetch their tasks.
@@ -90,7 +92,9 @@ type meView struct {
 	TokenID string      `json:"token_id" doc:"oidc: and the subject for a token of the outside issuer."`
 	OwnerID string      `json:"owner_id,omitempty" doc:"Absent for a token that belongs to no owner."`
 	AgentID string      `json:"agent_id,omitempty" doc:"The agent of the key; only for the key of an agent."`
-	Leagues []string    `json:"leagues,omitempty" doc:"That an organizer's token is for."`
+	Role    arena.Scope `json:"role,omitempty" enum:"admin,organizer,moderator" doc:"Of the person who the owner is."`
+	Leagues []string    `json:"leagues,omitempty" doc:"That an organizer's token or role is for."`
+	Session bool        `json:"session,omitempty" doc:"The request has the cookie of a session, and no token."`
 	Name    string      `json:"name,omitempty"`
 	Email   string      `json:"email,omitempty"`
 	Issuer  string      `json:"issuer,omitempty" doc:"The iss of task tokens; only for the key of an agent."`
@@ -105,7 +109,10 @@ func (h *accountHandlers) me(ctx context.Context, _ *struct{}) (*output[meView],
 	if caller.Scope == arena.ScopeAgent {
 		return answer(meView{Scope: caller.Scope, TokenID: caller.TokenID, OwnerID: owner.ID, AgentID: caller.AgentID, Issuer: h.url})
 	}
-	return answer(meView{Scope: caller.Scope, TokenID: caller.TokenID, OwnerID: owner.ID, Leagues: caller.Leagues, Name: owner.Name, Email: owner.Email})
+	return answer(meView{
+		Scope: caller.Scope, TokenID: caller.TokenID, OwnerID: owner.ID, Role: caller.Role.Scope, Leagues: caller.Runs().Leagues, Name: owner.Name, Email: owner.Email,
+		Session: strings.HasPrefix(caller.TokenID, arena.SessionPrefix),
+	})
 }
 
 type tokenView struct {

@@ -59,7 +59,8 @@ func statusOf(code arena.Code) (status int, known bool) {
 		return http.StatusNotFound, true
 	case arena.CodeNoMethod:
 		return http.StatusMethodNotAllowed, true
-	case arena.CodeConflict, arena.CodeNameTaken, arena.CodeSignupClosed, arena.CodeHasEndpoint, arena.CodeTaskNotFound, arena.CodeAnswerLate, arena.CodeAnswerRepeated:
+	case arena.CodeConflict, arena.CodeNameTaken, arena.CodeSignupClosed, arena.CodeHasEndpoint, arena.CodeTaskNotFound, arena.CodeAnswerLate, arena.CodeAnswerRepeated,
+		arena.CodeInvitationUsed, arena.CodeInvitationExpired, arena.CodeInvitationRevoked:
 		return http.StatusConflict, true
 	case arena.CodeTooLarge:
 		return http.StatusRequestEntityTooLarge, true

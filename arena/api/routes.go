@@ -68,6 +68,20 @@ func routes() []route {
 		{post, "/v1/me/tokens/{id}/rotate", scopeOwner, 201, "rotate-token", tagAccounts, "Replace a token by a new one", accounts((*accountHandlers).rotateToken), nil},
 		{get, exportPath, scopeOwner, 200, "export-me", tagAccounts, "Everything about me, as a ZIP file", accounts((*accountHandlers).exportMe), describeZIP},
 		{del, "/v1/me", scopeOwner, 200, "delete-me", tagAccounts, "Delete my personal data; results stay under neutral names", accounts((*accountHandlers).deleteMe), nil},
+		{get, "/v1/me/sessions", scopeOwner, 200, "list-sessions", tagAccounts, "My sessions in browsers, newest first", peopleRoutes((*peopleHandlers).sessions), nil},
+		{del, "/v1/me/sessions/{id}", scopeOwner, 204, "end-session", tagAccounts, "End a session", peopleRoutes((*peopleHandlers).endSession), nil},
+		{del, "/v1/me/session", scopeOwner, 204, "sign-out", tagAccounts, "End the session of this request", peopleRoutes((*peopleHandlers).signOut), nil},
+		{get, "/v1/signin", scopePublic, 200, "get-sign-in", tagAccounts, "How people sign in with a browser", peopleRoutes((*peopleHandlers).ways), nil},
+		{get, "/v1/signin/start", scopePublic, 303, "begin-sign-in", tagAccounts, "Send a browser to the provider to sign in", peopleRoutes((*peopleHandlers).begin), nil},
+		{get, "/v1/signin/callback", scopePublic, 303, "finish-sign-in", tagAccounts, "Where the provider sends a browser back", peopleRoutes((*peopleHandlers).finish), describeCallback},
+		{post, "/v1/invitations/check", scopePublic, 200, "check-invitation", tagAccounts, "What an invitation is for", peopleRoutes((*peopleHandlers).invited), nil},
+		{post, "/v1/invitations/join", scopePublic, 201, "join", tagAccounts, "Take up an invitation", peopleRoutes((*peopleHandlers).join), nil},
+		{get, "/v1/admin/invitations", scopeAdmin, 200, "list-invitations", tagAccounts, "Invitations, newest first", peopleRoutes((*peopleHandlers).invitations), nil},
+		{post, "/v1/admin/invitations", scopeAdmin, 201, "invite", tagAccounts, "Make a link with which people sign up", peopleRoutes((*peopleHandlers).invite), nil},
+		{del, "/v1/admin/invitations/{id}", scopeAdmin, 204, "revoke-invitation", tagAccounts, "Withdraw an invitation", peopleRoutes((*peopleHandlers).revokeInvitation), nil},
+		{get, "/v1/admin/people", scopeAdmin, 200, "list-people", tagAccounts, "People with a role", peopleRoutes((*peopleHandlers).list), nil},
+		{put, "/v1/admin/people/{id}", scopeAdmin, 200, "set-role", tagAccounts, "Give an owner a role", peopleRoutes((*peopleHandlers).setRole), nil},
+		{del, "/v1/admin/people/{id}", scopeAdmin, 204, "remove-role", tagAccounts, "Take an owner's role away", peopleRoutes((*peopleHandlers).removeRole), nil},
 		{get, "/v1/admin/tokens", scopeAdmin, 200, "list-admin-tokens", tagAccounts, "Tokens of admins, organizers and moderators", accounts((*accountHandlers).adminTokens), nil},
 		{post, "/v1/admin/tokens", scopeAdmin, 201, "create-admin-token", tagAccounts, "Make a token of an admin, organizer or moderator", accounts((*accountHandlers).createAdminToken), nil},
 		{del, "/v1/admin/tokens/{id}", scopeAdmin, 204, "revoke-admin-token", tagAccounts, "Revoke any token, an owner's too", accounts((*accountHandlers).revokeAny), nil},
@@ -389,7 +403,7 @@ func callerOf(ctx context.Context) arena.Caller {
 // is rejected on every route, public ones too (threat A4).
 func (a *API) identify(c *gin.Context, s scope) (arena.Caller, error) {
 	secret, given := bearer(c.GetHeader("Authorization"))
-	caller, err := a.accounts.Identify(c.Request.Context(), arena.Credentials{Secret: secret, Given: given, Address: c.ClientIP()})
+	caller, err := a.accounts.Identify(c.Request.Context(), arena.Credentials{Secret: secret, Given: given, Session: a.sessionOf(c), Address: c.ClientIP()})
 	if err != nil {
 		return arena.Caller{}, err
 	}
@@ -404,7 +418,7 @@ func permit(caller arena.Caller, s scope) error {
 	if !caller.Known() {
 		return arena.Errorf(arena.CodeUnauthorized, "this needs a token")
 	}
-	if !slices.Contains(s.admits(), caller.Scope) {
+	if admitted := s.admits(); !slices.Contains(admitted, caller.Scope) && !slices.Contains(admitted, caller.Runs().Scope) {
 		return arena.Errorf(arena.CodeForbidden, "this needs the token of an %s", s)
 	}
 	return nil

@@ -226,7 +226,7 @@ func testOptions(t testing.TB) parts {
 			return h
 		}},
 		Node:   Node{ID: "nd_test", Version: "v0.0.0-test", Ready: func(context.Context) error { return nil }, Drain: func() {}, Observe: func(Request) {}, Vitals: someVitals},
-		Site:   Site{URL: "https://arena.example"},
+		Site:   Site{URL: "https://arena.example", SignIn: SignInOptions{Signup: account.SignupOpen}},
 		Now:    func() time.Time { return testNow },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}}
@@ -265,8 +265,9 @@ func (o parts) build(t testing.TB) Options {
 	}
 	o.Services.Matches = matches
 	if o.Services.Accounts, err = account.New(account.Options{
-		Store: o.Rows, Agents: pauses, Texts: matches, NewSecret: o.NewSecret, NewAdminSecret: o.NewSecret, NewAgentSecret: o.NewSecret, HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
-		Issuer: o.Issuer, SignupMode: o.SignupMode, Now: o.Now, Logger: o.Logger,
+		Store: o.Rows, Agents: pauses, Texts: matches, NewSecret: o.NewSecret, NewAdminSecret: o.NewSecret, NewAgentSecret: o.NewSecret, NewSessionSecret: o.NewSecret, NewInvitationSecret: o.NewSecret,
+		HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
+		Issuer:     o.Issuer, SignupMode: o.SignupMode, Now: o.Now, Logger: o.Logger,
 		Quotas: account.Quotas{Address: o.Quotas.Address, Token: o.Quotas.Token, Guess: o.Quotas.Guess, SignUp: o.Quotas.SignUp},
 	}); err != nil {
 		t.Fatal(err)

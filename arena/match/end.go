@@ -23,7 +23,7 @@ func (s *Service) Void(ctx context.Context, caller arena.Caller, id, reason stri
 
 // title returns what the public log calls the caller.
 func title(caller arena.Caller) string {
-	switch caller.Scope {
+	switch caller.Runs().Scope {
 	case arena.ScopeOrganizer:
 		return "an organizer"
 	case arena.ScopeModerator:

@@ -26,7 +26,7 @@ type Rescorer interface {
 // organizer.
 func (s *Service) Rescore(ctx context.Context, caller arena.Caller, id string) (arena.RescoreReport, error) {
 	league := ""
-	if caller.Scope == arena.ScopeOrganizer { // the only one whose rights depend on the league
+	if caller.Runs().Scope == arena.ScopeOrganizer { // the only one whose rights depend on the league
 		m, err := s.o.Store.Match(ctx, id)
 		if err != nil {
 			return arena.RescoreReport{}, err

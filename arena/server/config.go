@@ -100,9 +100,13 @@ type Config struct {
 	JudgeKey   string
 
 	OIDCIssuer     *url.URL // nil: no outside tokens
-	OIDCAudience   string
+	OIDCAudience   string   // "": no bearer tokens of the issuer
 	OIDCAdminClaim string
 	OIDCAdminValue string // "": nobody from outside is an admin
+
+	OIDCClientID     string // "": nobody signs in with the issuer
+	OIDCClientSecret string // "": a public client
+	OIDCName         string // "": the issuer's host
 
 	values map[string]value // by key, as they were given
 }
@@ -208,11 +212,14 @@ func (c Config) Validate() error {
 	if c.JudgeURL == nil && c.values["ARENA_JUDGE_URL"].text == "" && c.JudgeModel+c.JudgeKey != "" {
 		problems = append(problems, errors.New("ARENA_JUDGE_URL: must be set with ARENA_JUDGE_MODEL and ARENA_JUDGE_KEY"))
 	}
-	if c.OIDCIssuer != nil && c.OIDCAudience == "" {
-		problems = append(problems, errors.New("ARENA_OIDC_AUDIENCE: must say which tokens of ARENA_OIDC_ISSUER are for this arena"))
+	if c.OIDCIssuer != nil && c.OIDCAudience == "" && c.OIDCClientID == "" {
+		problems = append(problems, errors.New("ARENA_OIDC_AUDIENCE: must say which tokens of ARENA_OIDC_ISSUER are for this arena, or ARENA_OIDC_CLIENT_ID with which client people sign in"))
 	}
-	if c.OIDCIssuer == nil && c.values["ARENA_OIDC_ISSUER"].text == "" && c.OIDCAudience != "" {
-		problems = append(problems, errors.New("ARENA_OIDC_ISSUER: must be set with ARENA_OIDC_AUDIENCE"))
+	if noIssuer := c.OIDCIssuer == nil && c.values["ARENA_OIDC_ISSUER"].text == ""; noIssuer && c.OIDCAudience+c.OIDCClientID != "" {
+		problems = append(problems, errors.New("ARENA_OIDC_ISSUER: must be set with ARENA_OIDC_AUDIENCE and ARENA_OIDC_CLIENT_ID"))
+	}
+	if c.OIDCClientID == "" && c.OIDCClientSecret != "" {
+		problems = append(problems, errors.New("ARENA_OIDC_CLIENT_ID: must be set with ARENA_OIDC_CLIENT_SECRET"))
 	}
 	problems = append(problems, c.validateBackup())
 	return errors.Join(problems...)

@@ -55,6 +55,13 @@ func (s *Server) jobs() []job {
 		{name: "archive", every: min(max(s.cfg.ArchiveAfter, time.Second), 30*time.Second), run: s.archive},
 		{name: "fit", every: time.Minute, run: (&fitter{store: s.store, now: time.Now, log: s.log, cooldown: map[string]time.Time{}}).run},
 		{name: "mail", every: time.Minute, run: func(ctx context.Context) error { return inBatches(ctx, time.Second, s.store.DropExpired) }},
+		{name: "people", every: time.Hour, run: func(ctx context.Context) error {
+			return errors.Join(
+				inBatches(ctx, arena.SessionIdle, s.store.DropSessions),
+				inBatches(ctx, invitationsKept, s.store.DropInvitations),
+				inBatches(ctx, erasedIdentitiesKept, s.store.DropErasedIdentities),
+			)
+		}},
 		{name: "relay", every: 5 * time.Second, run: s.relay.Sweep},
 		{name: "retention", every: 10 * time.Minute, run: s.retain},
 	}
@@ -63,6 +70,13 @@ func (s *Server) jobs() []job {
 	}
 	return jobs
 }
+
+// invitationsKept is how long an invitation that has expired stays in the list.
+const invitationsKept = 30 * 24 * time.Hour
+
+// erasedIdentitiesKept is longer than any token of an OIDC issuer lives, see
+// arena/token.
+const erasedIdentitiesKept = 367 * 24 * time.Hour
 
 // beat stores the heartbeat of this node with its state, for the other nodes.
 func (s *Server) beat(ctx context.Context) error {

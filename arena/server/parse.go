@@ -19,6 +19,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/certs"
+	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/stream/bus"
 )
 
@@ -141,6 +142,18 @@ func parseIssuer(v string, to **url.URL) error {
 		return errors.New("needs https, unless it is on this machine")
 	}
 	*to = u
+	return nil
+}
+
+// maxProviderName is how many characters fit on a button.
+const maxProviderName = 40
+
+// parseProviderName accepts a short line of text.
+func parseProviderName(v string, to *string) error {
+	if v != "" && v != plaintext.Line(v, maxProviderName) {
+		return fmt.Errorf("must be one line of at most %d characters", maxProviderName)
+	}
+	*to = v
 	return nil
 }
 

@@ -352,6 +352,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		Node: api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request, Vitals: facts.Facts},
 		Site: api.Site{
 			URL: s.url, TrustedProxies: proxies,
+			SignIn: api.SignInOptions{Provider: services.provider, Name: s.cfg.ProviderName(), Signup: s.cfg.Signup},
 			Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
 		},
 		Quotas: services.quotas, Now: time.Now, Logger: s.log,

@@ -2,6 +2,10 @@ package server
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
 	mrand "math/rand/v2"
 	"time"
 
@@ -12,6 +16,7 @@ import (
 	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/registry"
+	"github.com/agora-arena/arena/arena/signin"
 	"github.com/agora-arena/arena/arena/takeout"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
@@ -27,6 +32,7 @@ import (
 type services struct {
 	quotas   *quota.Set
 	accounts *account.Service
+	provider api.SignInProvider // nil: people sign in with tokens alone
 	entries  *league.Entries
 	agents   *registry.Service
 	matches  *match.Service
@@ -78,6 +84,9 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 	if v.archive, err = takeout.New(s.store, s.url, time.Now); err != nil {
 		return nil, err
 	}
+	if v.provider, err = s.cfg.newProvider(s.url, s.log); err != nil {
+		return nil, err
+	}
 	if v.entries, err = league.NewEntries(s.store, v.quotas.Password, time.Now); err != nil {
 		return nil, err
 	}
@@ -99,10 +108,12 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 	}
 	if v.accounts, err = account.New(account.Options{
 		Store: s.store, Agents: s.pauses, Texts: v.matches, HashSecret: token.Hash,
-		NewSecret:      func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
-		NewAdminSecret: func() (string, [32]byte) { return token.NewSecret(token.AdminSecretPrefix) },
-		NewAgentSecret: func() (string, [32]byte) { return token.NewSecret(token.AgentSecretPrefix) },
-		Issuer:         issuer, SignupMode: s.cfg.Signup, Now: time.Now, Logger: s.log,
+		NewSecret:           func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
+		NewAdminSecret:      func() (string, [32]byte) { return token.NewSecret(token.AdminSecretPrefix) },
+		NewAgentSecret:      func() (string, [32]byte) { return token.NewSecret(token.AgentSecretPrefix) },
+		NewSessionSecret:    func() (string, [32]byte) { return token.NewSecret(token.SessionSecretPrefix) },
+		NewInvitationSecret: func() (string, [32]byte) { return token.NewSecret(token.InvitationSecretPrefix) },
+		Issuer:              issuer, SignupMode: s.cfg.Signup, Now: time.Now, Logger: s.log,
 		Quotas: account.Quotas{Address: v.quotas.Address, Token: v.quotas.Token, Guess: v.quotas.Guess, SignUp: v.quotas.SignUp},
 	}); err != nil {
 		return nil, err
@@ -135,9 +146,9 @@ func readPack(in arena.PackImport) (arena.PackContents, error) {
 }
 
 // newOutside makes the check of tokens of the operator's issuer; nil when
-// none is set.
+// none are accepted.
 func (s *Server) newOutside() (account.Issuer, error) {
-	if s.cfg.OIDCIssuer == nil {
+	if s.cfg.OIDCIssuer == nil || s.cfg.OIDCAudience == "" {
 		return nil, nil //nolint:nilnil // nil has a meaning to the service
 	}
 	client, err := protocol.NewOperatorClient(protocol.ClientOptions{})
@@ -152,4 +163,57 @@ func (s *Server) newOutside() (account.Issuer, error) {
 		return nil, err
 	}
 	return outside, nil
+}
+
+// callbackPath is where the provider sends a browser back to.
+const callbackPath = "/v1/signin/callback"
+
+// newProvider makes the provider that people sign in with at an arena; nil when
+// they sign in with tokens alone.
+func (c Config) newProvider(arenaURL string, log *slog.Logger) (api.SignInProvider, error) {
+	if c.OIDCIssuer == nil || c.OIDCClientID == "" {
+		return nil, nil //nolint:nilnil // nil has a meaning to the API
+	}
+	client, err := protocol.NewOperatorClient(protocol.ClientOptions{})
+	if err != nil {
+		return nil, err
+	}
+	issuer := c.OIDCIssuer.String()
+	provider, err := signin.New(signin.Options{
+		Issuer: issuer, ClientID: c.OIDCClientID, ClientSecret: c.OIDCClientSecret, RedirectURL: arenaURL + callbackPath,
+		Person: func(claims ...json.RawMessage) (arena.Identity, error) {
+			return token.PersonOf(issuer, c.OIDCAdminClaim, c.OIDCAdminValue, claims...)
+		},
+		HTTP: client, Now: time.Now, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return provider, nil
+}
+
+// ProviderName returns the name of the provider that people sign in with.
+func (c Config) ProviderName() string {
+	if c.OIDCIssuer == nil {
+		return ""
+	}
+	return cmp.Or(c.OIDCName, c.OIDCIssuer.Host)
+}
+
+// CheckServices returns a problem for each service that the settings name and that
+// the arena cannot use, after a request to it; the arena runs without
+// it.
+func (c Config) CheckServices(ctx context.Context) []error {
+	var problems []error
+	if c.PublicURL == nil {
+		return nil
+	}
+	provider, err := c.newProvider(c.PublicURL.String(), slog.New(slog.DiscardHandler))
+	if err == nil && provider != nil {
+		err = provider.Ready(ctx)
+	}
+	if err != nil {
+		problems = append(problems, fmt.Errorf("ARENA_OIDC_ISSUER: %s: %w", c.OIDCIssuer, err))
+	}
+	return problems
 }

@@ -279,13 +279,28 @@ func Settings() []Setting {
 		},
 		{
 			Key:   "ARENA_OIDC_ISSUER",
-			Doc:   "Issuer of outside tokens (OpenID Connect) that owners and admins may use beside those of the arena: an https URL, exactly as in iss. Empty: none.",
+			Doc:   "OpenID Connect issuer whose tokens owners and admins may use beside those of the arena, and with which people sign in: an https URL, exactly as in iss. Empty: none.",
 			parse: func(c *Config, v string) error { return parseIssuer(v, &c.OIDCIssuer) },
 		},
 		{
 			Key:   "ARENA_OIDC_AUDIENCE",
-			Doc:   "Audience (aud) that those tokens must name.",
+			Doc:   "Audience (aud) that those tokens must name. Empty: no bearer tokens of the issuer are accepted.",
 			parse: func(c *Config, v string) error { c.OIDCAudience = v; return nil },
+		},
+		{
+			Key:   "ARENA_OIDC_CLIENT_ID",
+			Doc:   "Client id of the arena at that issuer, with which people sign in with a browser. The issuer must allow the redirect to ARENA_PUBLIC_URL/v1/signin/callback. Empty: people sign in with tokens alone.",
+			parse: func(c *Config, v string) error { c.OIDCClientID = v; return nil },
+		},
+		{
+			Key: "ARENA_OIDC_CLIENT_SECRET", Secret: true,
+			Doc:   "Secret of that client. Empty: it is a public client, which PKCE protects alone.",
+			parse: func(c *Config, v string) error { c.OIDCClientSecret = v; return nil },
+		},
+		{
+			Key:   "ARENA_OIDC_NAME",
+			Doc:   "Name of the issuer on the button to sign in, at most 40 characters. Empty: the host of ARENA_OIDC_ISSUER.",
+			parse: func(c *Config, v string) error { return parseProviderName(v, &c.OIDCName) },
 		},
 		{
 			Key: "ARENA_OIDC_ADMIN_CLAIM", Default: "roles",

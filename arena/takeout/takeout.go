@@ -17,6 +17,7 @@ import (
 type Store interface {
 	Owner(ctx context.Context, id string) (arena.Owner, error)
 	Identities(ctx context.Context, ownerID string) ([]arena.Identity, error)
+	Sessions(ctx context.Context, ownerID string) ([]arena.Session, error)
 	Tokens(ctx context.Context, ownerID string) ([]arena.Token, error)
 	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
 	AgentKeys(ctx context.Context, agentID string) ([]arena.Token, error)
@@ -78,7 +79,7 @@ type takeout struct {
 const readme = `Your data in the arena %s
 Owner %s, exported %s
 
-account.json      name, email, sign-up, and identities at sign-in providers
+account.json      name, email, role, sign-up, sessions, and identities at sign-in providers
 tokens.jsonl      your tokens and the keys of your agents, without the secrets
 agents.jsonl      your agents, retired ones too, with their leagues
 matches.jsonl     every match of an agent of yours, with its result
@@ -110,9 +111,17 @@ func (t *takeout) account(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	sessions, err := t.store.Sessions(ctx, t.owner.ID)
+	if err != nil {
+		return err
+	}
 	v := account{
 		OwnerID: t.owner.ID, Name: t.owner.Name, Email: t.owner.Email, CreatedAt: stamp(t.owner.CreatedAt), Network: t.owner.Network,
 		SuspendedAt: stamp(t.owner.SuspendedAt), SuspendReason: t.owner.SuspendReason, Identities: []identity{},
+		Role: string(t.owner.Role.Scope), RoleLeagues: t.owner.Role.Leagues, Sessions: []session{},
+	}
+	for _, s := range sessions {
+		v.Sessions = append(v.Sessions, session{SessionID: s.ID, Browser: s.Browser, CreatedAt: stamp(s.CreatedAt), LastUsedAt: stamp(s.LastUsedAt)})
 	}
 	for _, i := range identities {
 		v.Identities = append(v.Identities, identity{Issuer: i.Issuer, Subject: i.Subject})

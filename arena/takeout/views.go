@@ -17,6 +17,16 @@ type account struct {
 	SuspendedAt   string     `json:"suspended_at,omitempty"`
 	SuspendReason string     `json:"suspend_reason,omitempty"`
 	Identities    []identity `json:"identities"`
+	Role          string     `json:"role,omitempty"`
+	RoleLeagues   []string   `json:"role_leagues,omitempty"`
+	Sessions      []session  `json:"sessions"`
+}
+
+type session struct {
+	SessionID  string `json:"session_id"`
+	Browser    string `json:"browser,omitempty"`
+	CreatedAt  string `json:"created_at"`
+	LastUsedAt string `json:"last_used_at"`
 }
 
 type identity struct {

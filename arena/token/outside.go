@@ -109,14 +109,48 @@ func (v *Outside) verify(ctx context.Context, token string) (arena.Identity, err
 	case c.ExpiresAt.After(v.o.Now().Add(outsideLongest)):
 		return arena.Identity{}, errors.New("exp lies more than a year ahead")
 	}
+	return c.person(v.o.AdminClaim, v.o.AdminValue), nil
+}
+
+// PersonOf returns the identity that claims of an issuer describe, which have
+// been verified. Later sets of claims complete earlier ones. See OutsideOptions
+// about admins.
+func PersonOf(issuer, adminClaim, adminValue string, sets ...json.RawMessage) (arena.Identity, error) {
+	var c outsideClaims
+	for _, set := range sets {
+		var more outsideClaims
+		if err := more.UnmarshalJSON(set); err != nil {
+			return arena.Identity{}, err
+		}
+		if c.all == nil {
+			c = more
+		}
+		for name, value := range more.all {
+			if _, known := c.all[name]; !known {
+				c.all[name] = value
+			}
+		}
+	}
+	if c.Subject == "" || len(c.Subject) > maxSubject {
+		return arena.Identity{}, fmt.Errorf("sub has %d bytes; 1 to %d are allowed", len(c.Subject), maxSubject)
+	}
+	c.Issuer = issuer
+	return c.person(adminClaim, adminValue), nil
+}
+
+// person returns the identity that the claims describe.
+func (c *outsideClaims) person(adminClaim, adminValue string) arena.Identity {
 	who := arena.Identity{
 		Issuer: c.Issuer, Subject: c.Subject, Name: cmp.Or(c.text("name"), c.text("preferred_username")),
-		Admin: v.o.AdminValue != "" && slices.Contains(c.list(v.o.AdminClaim), v.o.AdminValue),
+		Admin: adminValue != "" && slices.Contains(c.list(adminClaim), adminValue),
+	}
+	if c.IssuedAt != nil {
+		who.IssuedAt = c.IssuedAt.Time
 	}
 	if string(c.all["email_verified"]) == "true" {
 		who.Email = c.text("email")
 	}
-	return who, nil
+	return who
 }
 
 // keyFor returns the key that the token's header names, if the issuer publishes

@@ -12,6 +12,9 @@ const (
 	OwnerSecretPrefix = "aro_"
 	AdminSecretPrefix = "ara_"
 	AgentSecretPrefix = "arg_"
+
+	SessionSecretPrefix    = "ars_" // in a cookie
+	InvitationSecretPrefix = "ari_" // in a link
 )
 
 // NewSecret returns a new bearer secret, which is the prefix and 256 random bits

@@ -79,7 +79,7 @@ func (c *VersionCmd) Run(app *App) error {
 // ConfigCmd is `arena config`.
 type ConfigCmd struct {
 	ConfigFlags
-	Check    bool `xor:"form" help:"Only check: print unsafe settings and all problems, and exit with 1 when there is a problem."`
+	Check    bool `xor:"form" help:"Only check: print unsafe settings and all problems, ask the services that they name, and exit with 1 when there is a problem."`
 	Markdown bool `xor:"form" help:"Print the table of all settings as in the documentation."`
 }
 
@@ -111,6 +111,9 @@ func (c *ConfigCmd) Run(app *App) error {
 		for _, w := range cfg.Warnings() {
 			result = "the settings work, but some are unsafe"
 			_, _ = fmt.Fprintln(app.Stdout, "warning:", w)
+		}
+		if problems == nil {
+			problems = errors.Join(cfg.CheckServices(app.Ctx)...)
 		}
 		if problems == nil {
 			_, problems = fmt.Fprintln(app.Stdout, result)

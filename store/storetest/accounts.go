@@ -32,13 +32,13 @@ func identities(f *fixture) {
 	f.fails(arena.CodeNotFound, err)
 
 	kim := arena.Owner{ID: "ow_kim", Name: "Kim", CreatedAt: start}
-	f.equal("ow_kim", must(f.AdoptOwner(ctx, kim, "https://a.example", "1"))(f))
+	f.equal("ow_kim", must(f.AdoptOwner(ctx, kim, arena.Identity{Issuer: "https://a.example", Subject: "1"}))(f))
 	f.equal(kim, must(f.Owner(ctx, "ow_kim"))(f))
 	lee := arena.Owner{ID: "ow_lee", Name: "Lee", CreatedAt: start}
-	f.equal("ow_kim", must(f.AdoptOwner(ctx, lee, "https://a.example", "1"))(f))
+	f.equal("ow_kim", must(f.AdoptOwner(ctx, lee, arena.Identity{Issuer: "https://a.example", Subject: "1"}))(f))
 	_, err = f.Owner(ctx, "ow_lee") // the loser leaves nothing behind
 	f.fails(arena.CodeNotFound, err)
-	f.equal("ow_lee", must(f.AdoptOwner(ctx, lee, "https://b.example", "1"))(f))
+	f.equal("ow_lee", must(f.AdoptOwner(ctx, lee, arena.Identity{Issuer: "https://b.example", Subject: "1"}))(f))
 	f.equal("ow_kim", must(f.OwnerOf(ctx, "https://a.example", "1"))(f))
 	f.equal("ow_lee", must(f.OwnerOf(ctx, "https://b.example", "1"))(f))
 	for _, other := range []string{"", "2", "1 ", "A"} {
@@ -293,6 +293,14 @@ func eraseOwner(f *fixture) {
 	f.ok(f.Audit(ctx, arena.AuditEntry{At: start, Actor: kim.ID, Action: "update-agent", Target: "ag_ant", Before: json.RawMessage(`"` + secret + `"`)}))
 	f.over("m_1", start, "ag_ant", "ag_bee")
 	f.open("m_2", "ag_ant", "ag_bee")
+	login := arena.Session{ID: "ss_1", OwnerID: kim.ID, Hash: [32]byte{9}, Browser: secret, CreatedAt: start, LastUsedAt: start}
+	f.ok(f.CreateSession(ctx, login))
+	f.ok(f.CreateInvitation(ctx, arena.Invitation{ID: "in_1", Hash: [32]byte{8}, Name: secret, Email: secret, Uses: 2, CreatedAt: start, ExpiresAt: start.Add(time.Hour)}))
+	f.ok(second(f.Join(ctx, [32]byte{8}, func(i arena.Invitation) (arena.Joined, error) {
+		role := arena.Owner{ID: kim.ID, Role: arena.Role{Scope: arena.ScopeModerator}}
+		return arena.Joined{Owner: role, Accept: func(arena.Owner) error { return nil }, Audit: []arena.AuditEntry{{At: start, Actor: kim.ID, Action: "join", Target: i.ID}}}, nil
+	})))
+	f.ok(f.Audit(ctx, arena.AuditEntry{At: start, Actor: "admin", Action: "invite", Target: "in_1", After: json.RawMessage(`"` + secret + `"`)}))
 
 	f.fails(arena.CodeNotFound, f.EraseOwner(ctx, arena.OwnerErasure{OwnerID: "ow_none", At: start}))
 	at := start.Add(time.Minute)
@@ -303,6 +311,11 @@ func eraseOwner(f *fixture) {
 	}
 	_, err := f.TokenByHash(ctx, first.Hash)
 	f.fails(arena.CodeNotFound, err)
+	_, err = f.SessionByHash(ctx, login.Hash)
+	f.fails(arena.CodeNotFound, err)
+	f.fails(arena.CodeConflict, f.CreateSession(ctx, login)) // of a sign-in that had begun
+	_, err = f.SetRole(ctx, kim.ID, arena.Role{Scope: arena.ScopeAdmin}, nil)
+	f.fails(arena.CodeConflict, err)
 	f.equal(arena.Owner{ID: kim.ID, Name: arena.DeletedOwner, CreatedAt: start, ErasedAt: at}, must(f.Owner(ctx, kim.ID))(f))
 	g := must(f.Agent(ctx, "ag_ant"))(f)
 	f.equal([]any{arena.DeletedAgent, "", "", at, 0}, []any{g.Name, g.Endpoint, g.Version, g.RetiredAt, len(g.Leagues)})
@@ -326,8 +339,8 @@ func eraseOwner(f *fixture) {
 
 	entries, _, err := f.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 10})
 	f.ok(err)
-	f.equal(3, len(entries))
-	for _, shown := range []any{g, entries, must(f.Owner(ctx, kim.ID))(f), must(f.Token(ctx, "to_kim"))(f)} {
+	f.equal(5, len(entries))
+	for _, shown := range []any{g, entries, must(f.Invitations(ctx, 10))(f), must(f.Owner(ctx, kim.ID))(f), must(f.Token(ctx, "to_kim"))(f)} {
 		if text := fmt.Sprintf("%+v", shown); strings.Contains(text, secret) {
 			f.t.Errorf("a personal text is left: %s", text)
 		}

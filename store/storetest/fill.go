@@ -28,7 +28,8 @@ func Fill(t *testing.T, url string) *store.Store {
 	f.league("trivia")
 	f.league("sums")
 	f.ok(f.CreateToken(ctx, arena.Token{ID: "to_admin", Scope: arena.ScopeAdmin, Name: "admin", Hash: [32]byte{77, 0, 255}, CreatedAt: start}))
-	f.ok(second(f.AdoptOwner(ctx, arena.Owner{ID: "ow_kim", Name: "Kim", CreatedAt: start}, "https://a.example", "1")))
+	f.ok(second(f.AdoptOwner(ctx, arena.Owner{ID: "ow_kim", Name: "Kim", CreatedAt: start}, arena.Identity{Issuer: "https://a.example", Subject: "1"})))
+	f.people()
 	f.ok(second(f.FirstSigningKey(ctx, arena.SigningKey{KID: "key_1", Alg: "ES256", Private: []byte{0, 1, 255}, CreatedAt: start, SignsFrom: start})))
 	tasks := make([]arena.Task, 1_300)
 	for i := range tasks {

@@ -9,6 +9,10 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 	for name, test := range map[string]func(*fixture){
 		"CreateOwner":                          createOwner,
 		"Identities":                           identities,
+		"Sessions":                             sessions,
+		"Invitations":                          invitations,
+		"Join":                                 join,
+		"SetRole":                              setRole,
 		"Tokens":                               tokens,
 		"TokenByHash":                          tokenByHash,
 		"ConfigureToken":                       configureToken,

@@ -1,5 +1,5 @@
 // Package base has what every group of rows needs: reads from connections that
-// cannot write, writes through the queue of group commit, and errors with the
-// codes of the domain. Package store makes one Base and hands it to the packages
+// cannot write, writes through the queue of group commit, audit entries, and errors
+// with the codes of the domain. Package store makes one Base and hands it to the packages
 // of its groups.
 package base

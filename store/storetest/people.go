@@ -1,0 +1,163 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+func session(id, ownerID string, at time.Time) arena.Session {
+	return arena.Session{ID: id, OwnerID: ownerID, Hash: [32]byte{byte(len(id)), id[len(id)-1]}, Browser: "Firefox, Linux", CreatedAt: at, LastUsedAt: at}
+}
+
+// A session lasts while it is used, ends in any case, and is its owner's alone.
+func sessions(f *fixture) {
+	ctx := f.t.Context()
+	f.owner("a")
+	f.owner("b")
+	s := session("ss_1", "ow_a", start)
+	f.fails(arena.CodeNotFound, f.CreateSession(ctx, session("ss_0", "ow_none", start)))
+	f.ok(f.CreateSession(ctx, s))
+	f.equal(s, must(f.SessionByHash(ctx, s.Hash))(f))
+	_, err := f.SessionByHash(ctx, [32]byte{})
+	f.fails(arena.CodeNotFound, err)
+
+	f.clock.advance(59 * time.Second)
+	f.equal(start, must(f.SessionByHash(ctx, s.Hash))(f).LastUsedAt) // to the minute
+	f.clock.advance(time.Second)
+	f.equal(start.Add(time.Minute), must(f.SessionByHash(ctx, s.Hash))(f).LastUsedAt)
+	f.equal(start.Add(time.Minute), must(f.Sessions(ctx, "ow_a"))(f)[0].LastUsedAt)
+	f.clock.advance(arena.SessionIdle)
+	_, err = f.SessionByHash(ctx, s.Hash)
+	f.fails(arena.CodeNotFound, err)
+	f.equal(0, len(must(f.Sessions(ctx, "ow_a"))(f)))
+
+	now := start.Add(time.Minute + arena.SessionIdle)
+	f.ok(f.CreateSession(ctx, session("ss_2", "ow_a", now)))
+	f.fails(arena.CodeNotFound, f.EndSession(ctx, "ow_b", "ss_2"))
+	f.equal(1, len(must(f.Sessions(ctx, "ow_a"))(f)))
+	f.ok(f.EndSession(ctx, "ow_a", "ss_2"))
+	f.fails(arena.CodeNotFound, f.EndSession(ctx, "ow_a", "ss_2"))
+
+	// A new one beyond the limit ends the oldest, and none of another owner.
+	f.ok(f.CreateSession(ctx, session("ss_other", "ow_b", now)))
+	for i := range arena.MaxSessions + 1 {
+		x := session(fmt.Sprintf("ss_a%02d", i), "ow_a", now.Add(time.Duration(i)*time.Millisecond))
+		x.Hash = [32]byte{1, byte(i)}
+		f.ok(f.CreateSession(ctx, x))
+	}
+	list := must(f.Sessions(ctx, "ow_a"))(f)
+	f.equal(arena.MaxSessions, len(list))
+	f.equal("ss_a01", list[len(list)-1].ID)
+	f.equal(1, len(must(f.Sessions(ctx, "ow_b"))(f)))
+
+	f.equal(arena.MaxSessions+1, must(f.DropSessions(ctx, now.Add(time.Hour), 100))(f))
+	f.equal(0, len(must(f.Sessions(ctx, "ow_b"))(f)))
+}
+
+func invitation(id string) arena.Invitation {
+	return arena.Invitation{ID: id, Hash: [32]byte{id[len(id)-1]}, Uses: 1, CreatedAt: start, CreatedBy: "admin", ExpiresAt: start.Add(time.Hour)}
+}
+
+func invitations(f *fixture) {
+	ctx := f.t.Context()
+	first, second := invitation("in_1"), invitation("in_2")
+	second.Role, second.Name, second.Email = arena.Role{Scope: arena.ScopeOrganizer, Leagues: []string{"cup"}}, "Kim", "kim@example.org"
+	f.ok(f.CreateInvitation(ctx, first))
+	f.ok(f.CreateInvitation(ctx, second))
+	f.equal([]arena.Invitation{second, first}, must(f.Invitations(ctx, 10))(f))
+	f.equal(second, must(f.InvitationByHash(ctx, second.Hash))(f))
+	_, err := f.InvitationByHash(ctx, [32]byte{})
+	f.fails(arena.CodeNotFound, err)
+	f.equal(int64(2), must(f.OpenInvitations(ctx, start))(f))
+	f.ok(f.RevokeInvitation(ctx, first.ID, start.Add(time.Second)))
+	f.fails(arena.CodeNotFound, f.RevokeInvitation(ctx, first.ID, start.Add(time.Second)))
+	f.fails(arena.CodeNotFound, f.RevokeInvitation(ctx, second.ID, second.ExpiresAt))
+	f.equal(int64(1), must(f.OpenInvitations(ctx, start))(f))
+	f.equal(int64(0), must(f.OpenInvitations(ctx, second.ExpiresAt))(f))
+	f.equal(0, must(f.DropInvitations(ctx, first.ExpiresAt, 10))(f))
+	f.equal(2, must(f.DropInvitations(ctx, first.ExpiresAt.Add(time.Second), 10))(f))
+}
+
+// An invitation that is refused, or whose owner cannot be stored, is not used.
+func join(f *fixture) {
+	ctx := f.t.Context()
+	i := invitation("in_1")
+	i.Uses = 2
+	f.ok(f.CreateInvitation(ctx, i))
+	kim := arena.Owner{ID: "ow_kim", Name: "Kim", CreatedAt: start, Role: arena.Role{Scope: arena.ScopeModerator}}
+	id := arena.Identity{Issuer: "https://a.example", Subject: "1"}
+	_, err := f.Join(ctx, i.Hash, func(arena.Invitation) (arena.Joined, error) {
+		return arena.Joined{}, arena.Errorf(arena.CodeForbidden, "no")
+	})
+	f.fails(arena.CodeForbidden, err)
+	f.equal(0, must(f.InvitationByHash(ctx, i.Hash))(f).Used)
+	admit := func(o arena.Owner) func(arena.Invitation) (arena.Joined, error) {
+		return func(arena.Invitation) (arena.Joined, error) {
+			return arena.Joined{Owner: o, Identity: id, Accept: func(arena.Owner) error { return arena.Errorf(arena.CodeConflict, "known") }}, nil
+		}
+	}
+	f.equal(kim, must(f.Join(ctx, i.Hash, admit(kim)))(f))
+	f.equal(kim.ID, must(f.OwnerOf(ctx, id.Issuer, id.Subject))(f))
+	f.equal(kim.Role, must(f.Owner(ctx, kim.ID))(f).Role)
+	f.equal(1, must(f.InvitationByHash(ctx, i.Hash))(f).Used)
+	_, err = f.Join(ctx, i.Hash, admit(kim))
+	f.fails(arena.CodeConflict, err)
+	f.equal(1, must(f.InvitationByHash(ctx, i.Hash))(f).Used)
+
+	// A token of the issuer from before the deletion makes no owner, a newer one does.
+	at := start.Add(time.Hour)
+	f.clock.advance(time.Hour)
+	f.ok(f.EraseOwner(ctx, arena.OwnerErasure{OwnerID: kim.ID, At: at}))
+	lee := arena.Owner{ID: "ow_lee", Name: "Lee", CreatedAt: start}
+	for _, issued := range []time.Time{{}, start, at} {
+		id.IssuedAt = issued
+		_, err = f.AdoptOwner(ctx, lee, id)
+		f.fails(arena.CodeUnauthorized, err)
+		_, err = f.Join(ctx, i.Hash, admit(lee))
+		f.fails(arena.CodeUnauthorized, err)
+	}
+	_, err = f.Owner(ctx, lee.ID)
+	f.fails(arena.CodeNotFound, err)
+	id.IssuedAt = at.Add(time.Second)
+	f.equal(lee.ID, must(f.AdoptOwner(ctx, lee, id))(f))
+	f.equal(0, must(f.DropErasedIdentities(ctx, at, 10))(f))
+	f.equal(1, must(f.DropErasedIdentities(ctx, at.Add(time.Second), 10))(f))
+}
+
+func setRole(f *fixture) {
+	ctx := f.t.Context()
+	f.owner("a")
+	f.owner("b")
+	audit := func(before arena.Owner) (arena.AuditEntry, error) {
+		return arena.AuditEntry{At: start, Actor: "admin", Action: "set-role", Target: before.ID}, nil
+	}
+	cup := arena.Role{Scope: arena.ScopeOrganizer, Leagues: []string{"cup"}}
+	_, err := f.SetRole(ctx, "ow_none", cup, audit)
+	f.fails(arena.CodeNotFound, err)
+	for range 2 { // again changes nothing
+		f.equal(cup, must(f.SetRole(ctx, "ow_a", cup, audit))(f).Role)
+	}
+	entries, _, err := f.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 10})
+	f.ok(err)
+	f.equal(1, len(entries))
+	f.equal("ow_a", must(f.People(ctx))(f)[0].ID)
+	f.equal(cup, must(f.TokenByHash(ctx, token("to_a", "ow_a").Hash))(f).OwnerRole)
+	f.ok(second(f.SetRole(ctx, "ow_a", arena.Role{}, audit)))
+	f.equal(0, len(must(f.People(ctx))(f)))
+	f.equal(arena.Role{}, must(f.TokenByHash(ctx, token("to_a", "ow_a").Hash))(f).OwnerRole)
+}
+
+// people puts something into the tables of people.
+func (f *fixture) people() {
+	ctx := f.t.Context()
+	s := session("ss_1", "ow_kim", start)
+	s.Admin = true
+	f.ok(f.CreateSession(ctx, s))
+	i := invitation("in_1")
+	i.Role, i.Name = arena.Role{Scope: arena.ScopeOrganizer, Leagues: []string{"sums"}}, "é"
+	f.ok(f.CreateInvitation(ctx, i))
+	f.ok(second(f.AdoptOwner(ctx, arena.Owner{ID: "ow_left", Name: "Left", CreatedAt: start}, arena.Identity{Issuer: "https://a.example", Subject: "2"})))
+	f.ok(f.EraseOwner(ctx, arena.OwnerErasure{OwnerID: "ow_left", At: start}))
+}
