@@ -28,6 +28,7 @@ var routes = []route{
 	{regexp.MustCompile(`^/embed/matches/([^/]+)$`), "", []string{"/v1/matches/$1"}},
 	{regexp.MustCompile(`^/console(?:/(.+))?$`), "ConsolePage", nil},
 	{regexp.MustCompile(`^/admin(?:/(.+))?$`), "AdminPage", nil},
+	{regexp.MustCompile(`^/invite/([^/]+)$`), "InvitePage", nil},
 }
 
 // routeOf returns the page of the app at a path, with or without a slash at its

@@ -1,7 +1,7 @@
 // The pages and their addresses. ../../routes.go has the same addresses: the
 // server answers others with 404.
 
-export type PageName = 'lobby' | 'match' | 'matches' | 'schedule' | 'compare' | 'leagues' | 'league' | 'leaderboard' | 'agent' | 'console' | 'admin' | 'replay' | 'embed' | 'tv' | 'missing';
+export type PageName = 'lobby' | 'match' | 'matches' | 'schedule' | 'compare' | 'leagues' | 'league' | 'leaderboard' | 'agent' | 'console' | 'admin' | 'invite' | 'replay' | 'embed' | 'tv' | 'missing';
 
 export interface Route {
   readonly page: PageName;
@@ -24,6 +24,7 @@ const PATTERNS: readonly (readonly [RegExp, PageName])[] = [
   [/^\/embed\/matches\/([^/]+)$/, 'embed'],
   [/^\/console(?:\/(.+))?$/, 'console'],
   [/^\/admin(?:\/(.+))?$/, 'admin'],
+  [/^\/invite\/([^/]+)$/, 'invite'],
 ];
 
 export function resolve(path: string, search = ''): Route {

@@ -26,7 +26,7 @@ export type Move = 'open' | 'start' | 'start-now' | 'pause' | 'resume' | 'freeze
 const id = encodeURIComponent;
 const get = <T>(path: string, signal?: AbortSignal) => admin.call<T>('GET', path, undefined, {}, signal);
 
-export const me = (signal?: AbortSignal) => get<Schemas['Me']>('/v1/me', signal);
+export const me = (signal?: AbortSignal) => admin.load(signal);
 export const status = (signal?: AbortSignal) => get<Status>('/v1/admin/status', signal);
 export const audit = (find: string, cursor: string, signal?: AbortSignal) =>
   get<List<AuditEntry>>(url('/v1/admin/audit', { find: find || undefined, cursor: cursor || undefined, limit: 50 }), signal);
@@ -95,6 +95,15 @@ export const act = (agentId: string, what: 'pause' | 'resume' | 'check') => admi
 export const tokens = (signal?: AbortSignal) => get<List<AdminToken>>('/v1/admin/tokens', signal);
 export const createToken = (body: AdminTokenBody) => admin.call<Schemas['CreatedAdminToken']>('POST', '/v1/admin/tokens', body);
 export const revokeToken = (tokenId: string) => admin.call<void>('DELETE', `/v1/admin/tokens/${id(tokenId)}`);
+
+export type Person = Schemas['Person'];
+export type Invitation = Schemas['Invitation'];
+export const people = (signal?: AbortSignal) => get<List<Person>>('/v1/admin/people', signal);
+export const setRole = (ownerId: string, body: Schemas['SetRoleBody']) => admin.call<Person>('PUT', `/v1/admin/people/${id(ownerId)}`, body);
+export const removeRole = (ownerId: string) => admin.call<void>('DELETE', `/v1/admin/people/${id(ownerId)}`);
+export const invitations = (signal?: AbortSignal) => get<List<Invitation>>('/v1/admin/invitations', signal);
+export const invite = (body: Schemas['InviteBody']) => admin.call<Invitation>('POST', '/v1/admin/invitations', body);
+export const revokeInvitation = (invitationId: string) => admin.call<void>('DELETE', `/v1/admin/invitations/${id(invitationId)}`);
 
 export const owners = (query: string, status: OwnerStatus | '', cursor: string, signal?: AbortSignal) =>
   get<List<Owner>>(url('/v1/admin/owners', { q: query || undefined, status: status || undefined, cursor: cursor || undefined, limit: 50 }), signal);

@@ -1,7 +1,7 @@
 import { get, post, url } from '$lib/api/client';
 import type { Agent, ConformanceReport, List, Match } from '$lib/api/contract';
 import type { components } from '$lib/api/schema';
-import { session, type Me } from './session.svelte';
+import { session } from './session.svelte';
 
 // The API's routes that owners use, one function each.
 
@@ -21,7 +21,7 @@ const at = (agentId: string) => `/v1/agents/${encodeURIComponent(agentId)}`;
 const entry = (slug: string, agentId: string) => `/v1/leagues/${encodeURIComponent(slug)}/entries/${encodeURIComponent(agentId)}`;
 
 export const signUp = (body: Schemas['SignUpBody']) => post<Schemas['SignedUp']>('/v1/owners', body);
-export const me = (signal?: AbortSignal) => session.call<Me>('GET', '/v1/me', undefined, {}, signal);
+export const me = (signal?: AbortSignal) => session.load(signal);
 export const tokens = (signal?: AbortSignal) => session.call<List<Token>>('GET', '/v1/me/tokens', undefined, {}, signal);
 export const createToken = (name: string) => session.call<CreatedToken>('POST', '/v1/me/tokens', { name });
 export const revokeToken = (tokenId: string) => session.call<void>('DELETE', `/v1/me/tokens/${encodeURIComponent(tokenId)}`);

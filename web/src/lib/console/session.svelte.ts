@@ -2,16 +2,26 @@ import { call, file, ApiError } from '$lib/api/client';
 import type { components } from '$lib/api/schema';
 
 export type Me = components['schemas']['Me'];
+export type Ways = components['schemas']['SignIn'];
+
+/** In place of a token: the browser has the cookie of a session, which no script can read. */
+const COOKIE = 'cookie';
+const bearer = (token: string): Record<string, string> => (token === COOKIE ? {} : { authorization: `Bearer ${token}` });
 
 // Who is signed in. The token lives in this tab unless its owner wants it
 // remembered, and never in an address.
 export class Session {
   readonly #scopes: readonly Me['scope'][];
   readonly #key: string;
+  #leaving: Promise<void> | undefined;
   token = $state('');
   me = $state.raw<Me>();
   /** The arena no longer takes the token. */
   expired = $state(false);
+  /** How people sign in with a browser; undefined until it is known. */
+  ways = $state.raw<Ways>();
+  /** Whoever is signed in with the browser, and may not do what is done here. */
+  without = $state.raw<Me>();
 
   constructor(scope: Me['scope'], ...others: Me['scope'][]) {
     this.#scopes = [scope, ...others];
@@ -21,12 +31,45 @@ export class Session {
 
   /** Keeps a token that the arena knows as one of these scopes. Throws ApiError. */
   async signIn(token: string, remember: boolean): Promise<void> {
-    const me = await whose(token);
-    if (!this.#scopes.includes(me.scope)) throw new ApiError(403, `not_${this.#scopes[0]}`, '');
+    const me = this.#as(await whose(token));
+    if (!me) throw new ApiError(403, `not_${this.#scopes[0]}`, '');
     store(this.#key, token, remember);
     this.me = me;
     this.expired = false;
     this.token = token;
+  }
+
+  /** Learns how to sign in, and goes on with the browser's session if there is one. */
+  async resume(): Promise<void> {
+    await this.#leaving;
+    this.ways = await call<Ways>('/v1/signin', {});
+    if (this.token || !this.ways.session) return;
+    const found = await whose(COOKIE);
+    const me = this.#as(found);
+    this.without = me ? undefined : found;
+    if (!me) return;
+    this.me = me;
+    this.expired = false;
+    this.token = COOKIE;
+  }
+
+  /** Ends the browser's session. */
+  async leave(): Promise<void> {
+    await call('/v1/me/session', { method: 'DELETE' });
+    this.without = undefined;
+    if (this.ways) this.ways = { ...this.ways, session: false };
+  }
+
+  /** Reads who is signed in. */
+  async load(signal?: AbortSignal): Promise<Me> {
+    const me = await this.call<Me>('GET', '/v1/me', undefined, {}, signal);
+    return this.#as(me) ?? me;
+  }
+
+  /** A person as one of the scopes that count here: an owner who has a role has that, too. */
+  #as(me: Me): Me | undefined {
+    const scope = [me.role, me.scope].find((s) => s && this.#scopes.includes(s));
+    return scope && { ...me, scope };
   }
 
   /** Goes on with a token that replaces the present one, remembered as that one was. */
@@ -36,6 +79,7 @@ export class Session {
   }
 
   signOut(expired = false): void {
+    if (this.token === COOKIE && !expired) this.#leaving = this.leave().catch(() => undefined);
     forget(this.#key);
     this.token = '';
     this.me = undefined;
@@ -44,7 +88,7 @@ export class Session {
 
   async call<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}, signal?: AbortSignal): Promise<T> {
     const token = this.token;
-    const init: RequestInit = { method, headers: { authorization: `Bearer ${token}`, ...headers } };
+    const init: RequestInit = { method, headers: { ...bearer(token), ...headers } };
     if (body instanceof FormData) init.body = body;
     else if (body !== undefined) {
       init.body = JSON.stringify(body);
@@ -57,7 +101,7 @@ export class Session {
   async save(path: string, name: string): Promise<void> {
     const token = this.token;
     const link = document.createElement('a');
-    link.href = URL.createObjectURL(await this.#checked(token, file(path, { headers: { authorization: `Bearer ${token}` } })));
+    link.href = URL.createObjectURL(await this.#checked(token, file(path, { headers: bearer(token) })));
     link.download = name;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser may still read it
@@ -74,7 +118,7 @@ export class Session {
   }
 }
 
-const whose = (token: string) => call<Me>('/v1/me', { headers: { authorization: `Bearer ${token}` } });
+const whose = (token: string) => call<Me>('/v1/me', { headers: bearer(token) });
 
 function stored(key: string): string {
   try {
