@@ -276,6 +276,7 @@ type SeatTexts struct {
 // RotationGraces lists how long a token may stay valid after another one has
 // replaced it.
 func RotationGraces() []time.Duration { return []time.Duration{0, time.Hour, 24 * time.Hour} }
+
 // Role is what a person may do beside being an owner. The zero Role is none.
 type Role struct {
 	Scope   Scope    // one of AdminScopes; "": no role

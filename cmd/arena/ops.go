@@ -94,7 +94,7 @@ file over the default.
     ARENA_ADDR=:9000 arena config | grep ADDR`
 }
 
-// checkTimeout is how long the ACME server may take to answer.
+// checkTimeout is how long the services that the settings name may take to answer.
 const checkTimeout = 10 * time.Second
 
 // Run prints or checks the settings.
@@ -113,7 +113,7 @@ func (c *ConfigCmd) Run(app *App) error {
 			_, _ = fmt.Fprintln(app.Stdout, "warning:", w)
 		}
 		if problems == nil {
-			problems = errors.Join(cfg.CheckServices(app.Ctx)...)
+			problems = errors.Join(cfg.CheckServices(ctx)...)
 		}
 		if problems == nil {
 			_, problems = fmt.Fprintln(app.Stdout, result)

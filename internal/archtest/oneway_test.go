@@ -26,6 +26,7 @@ func dialers() map[string]string {
 		"protocol/operator.go":            "services that the operator names",
 		"arena/certs/certstest/pebble.go": "an ACME server of a test",
 		"arena/certs/check.go":            "the ACME server that the operator names",
+		"arena/signin/signin.go":          "the OIDC provider that the operator names, through a client of protocol",
 		"arena/server/server.go":          "targets that the operator names, for the canary of the network",
 		"internal/apiclient/client.go":    "the arena that the user names",
 		"internal/join/forward.go":        "the endpoint that the user names",
@@ -44,7 +45,6 @@ func dialers() map[string]string {
 		"stream/streamtest/server.go":     "the server of a test",
 		"stream/bus/redistest/proxy.go":   "a Redis of a test",
 		"stream/bus/redistest/server.go":  "the same",
-		"arena/signin/signin.go":          "the OIDC provider that the operator names, through a client of protocol",
 	}
 }
 
@@ -62,6 +62,7 @@ func decoders() map[string]string {
 	const strict, own, client = "the text has passed arena/strictjson", "the arena wrote it", "a client reads the answers of its own arena"
 	return map[string]string{
 		"arena/strictjson/strictjson.go":         "the one decoder of outside JSON",
+		"arena/certs/check.go":                   "the ACME server that the operator names; only a check",
 		"arena/record/conceal.go":                own,
 		"web/preload.go":                         "the build wrote it",
 		"arena/record/text.go":                   strict,
@@ -87,6 +88,7 @@ func decoders() map[string]string {
 		"scoring/jsonvalue.go":                   strict,
 		"stream/ingest/message.go":               strict,
 		"stream/streamtest/peer.go":              "the messages of a server in a test",
+		"stream/streamtest/server.go":            "the same",
 		"protocol/conformance/checks.go":         strict,
 		"protocol/agentprotocol/answers.go":      own,
 		"protocol/agentprotocol/canon.go":        strict,
@@ -99,17 +101,25 @@ func decoders() map[string]string {
 		"cmd/arena/replay.go":                    "a file of the user's own, which the page reads again",
 		"cmd/arena-bench/agents.go":              own,
 		"cmd/arena-bench/judge.go":               client,
+		"cmd/arena-bench/nodes.go":               own,
+		"cmd/arena-bench/reads.go":               client,
 		"cmd/arena/admin.go":                     client,
 		"cmd/arena/admin_tokens.go":              client,
+		"internal/apiclient/client.go":           client,
 		"internal/cli/session.go":                client,
 		"internal/join/completion.go":            "the model that the user names",
 		"internal/userconfig/userconfig.go":      "the program wrote it",
+		"internal/join/model.go":                 "the model that the user names",
 		"internal/join/prompt.go":                "the program that the user names; the arena checks the reply",
+		"cmd/arena/sse.go":                       client,
 		"cmd/arena/watch_screen.go":              client,
 		"cmd/arena/watch.go":                     client,
 		"cmd/arena/play.go":                      own,
 		"cmd/arena/demo.go":                      "a file of the program",
+		"cmd/arena-bench/crowd.go":               own,
 		"cmd/arena-bench/hostile.go":             own,
+		"cmd/arena-bench/league.go":              client,
+		"cmd/arena-bench/match.go":               own,
 		"cmd/arena-bench/soak.go":                own,
 		"cmd/arena-bench/soak_play.go":           client,
 	}
