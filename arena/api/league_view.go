@@ -134,7 +134,7 @@ type updateLeagueBody struct {
 	Prize            *string        `json:"prize,omitempty" maxLength:"200"`
 	RulesText        *string        `json:"rules_text,omitempty" maxLength:"4000"`
 	SignupUntil      deadlineInput  `json:"signup_until,omitzero"`
-	Pace             *paceBody      `json:"pace,omitempty" doc:"What is left out stays."`
+	Pace             *paceBody      `json:"pace,omitempty" doc:"Fields that are left out stay as they are."`
 }
 
 // apply changes what the patch names.

@@ -273,7 +273,7 @@ export const adminEs: Readonly<Record<AdminKey, string>> = {
   'wizard.pace.day.hint': '0: sin límite.',
   'wizard.pace.pause': 'Minutos entre dos partidas de un agente',
   'wizard.pace.filler': 'Rellenar con partidas sin puntuar',
-  'wizard.pace.filler.hint': 'También empareja agentes de un mismo dueño y los que ya se han enfrentado tres veces en 24 horas.',
+  'wizard.pace.filler.hint': 'También empareja agentes de un mismo propietario y los que ya se han enfrentado tres veces en 24 horas.',
   'wizard.entry': 'Quién puede entrar',
   'wizard.rules': 'Reglas para los agentes',
   'wizard.rules.hint': 'Una por línea.',
