@@ -126,7 +126,9 @@ func TestZones_CheckBudgets(t *testing.T) {
 	t.Parallel()
 	now := at(t, "2026-11-24T12:00:00Z")
 	agents := []arena.Agent{
-		{ID: "free"}, {ID: "used", Budget: arena.Budget{MatchesPerDay: 7}}, {ID: "asleep", Budget: arena.Budget{Hours: &arena.PlayingHours{From: 0, To: 60}}},
+		{ID: "free"},
+		{ID: "used", Budget: arena.Budget{MatchesPerDay: 7}},
+		{ID: "asleep", Budget: arena.Budget{Hours: &arena.PlayingHours{From: 0, To: 60}}},
 		{ID: "fresh", Budget: arena.Budget{MatchesPerDay: 1}},
 	}
 	uses := map[string]arena.DayUse{"free": {Matches: 99}, "used": {Matches: 7}}

@@ -187,7 +187,7 @@ func TestAPI_matrix_sessions(t *testing.T) {
 			case r.id == "challenge" && who == admin: // who acts for every agent
 				want = 201
 			}
-			_, secret := m.sessionOf(id, false)
+			_, secret := m.sessionOf(id)
 			got := m.do(r.method, path, "", body, "Cookie", "__Host-"+sessionCookie+"="+secret)
 			if got.status != want {
 				t.Errorf("%s, in a browser, asks %s %s: status %d, want %d: %s", askers()[who], r.method, r.path, got.status, want, got.body)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -378,15 +379,9 @@ type invitationView struct {
 }
 
 func (h *peopleHandlers) viewInvitation(i arena.Invitation) invitationView {
-	state := "open"
-	switch arena.CodeOf(i.Open(h.now())) {
-	case arena.CodeInvitationUsed:
-		state = "used"
-	case arena.CodeInvitationExpired:
-		state = "expired"
-	case arena.CodeInvitationRevoked:
-		state = "revoked"
-	}
+	state := cmp.Or(map[arena.Code]string{
+		arena.CodeInvitationUsed: "used", arena.CodeInvitationExpired: "expired", arena.CodeInvitationRevoked: "revoked",
+	}[arena.CodeOf(i.Open(h.now()))], "open")
 	return invitationView{
 		InvitationID: i.ID, State: state, Role: i.Role.Scope, Leagues: i.Role.Leagues, Name: i.Name, Email: i.Email, Uses: i.Uses, Used: i.Used,
 		CreatedAt: jsonTime(i.CreatedAt), CreatedBy: i.CreatedBy, ExpiresAt: jsonTime(i.ExpiresAt),

@@ -25,17 +25,17 @@ func (w *world) invitation(body any) string {
 // session.
 func (w *world) session(token string) string {
 	w.t.Helper()
-	id, _ := w.sessionOf(w.do("GET", "/v1/me", token, nil).is(200).str("owner_id"), false)
+	id, _ := w.sessionOf(w.do("GET", "/v1/me", token, nil).is(200).str("owner_id"))
 	return id
 }
 
 // sessionOf stores a session of an owner and returns its id and secret.
-func (w *world) sessionOf(ownerID string, admin bool) (id, secret string) {
+func (w *world) sessionOf(ownerID string) (id, secret string) {
 	w.t.Helper()
 	secret, hash := w.newSecret()
 	now := w.api.now().UTC()
 	id = arena.NewID(arena.SessionPrefix, now)
-	w.ok(w.store.CreateSession(w.t.Context(), arena.Session{ID: id, OwnerID: ownerID, Hash: hash, Admin: admin, CreatedAt: now, LastUsedAt: now}))
+	w.ok(w.store.CreateSession(w.t.Context(), arena.Session{ID: id, OwnerID: ownerID, Hash: hash, CreatedAt: now, LastUsedAt: now}))
 	return id, secret
 }
 
@@ -175,15 +175,22 @@ func TestAPI_signIn_failures(t *testing.T) {
 func TestAPI_session_crossSite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, secret := w.sessionOf(w.do("GET", "/v1/me", w.alice, nil).str("owner_id"), false)
+	_, secret := w.sessionOf(w.do("GET", "/v1/me", w.alice, nil).str("owner_id"))
 	cookie := "__Host-" + sessionCookie + "=" + secret
 	for _, tt := range []struct {
 		site, origin string
 		own          bool
 	}{
-		{"", "", true}, {"same-origin", "https://example.com", true}, {"none", "", true}, {"", "https://example.com", true},
-		{"cross-site", "https://stranger.example", false}, {"cross-site", "", false}, {"same-site", "https://other.example.com", false},
-		{"", "https://stranger.example", false}, {"", "null", false}, {"rubbish", "", false},
+		{"", "", true},
+		{"same-origin", "https://example.com", true},
+		{"none", "", true},
+		{"", "https://example.com", true},
+		{"cross-site", "https://stranger.example", false},
+		{"cross-site", "", false},
+		{"same-site", "https://other.example.com", false},
+		{"", "https://stranger.example", false},
+		{"", "null", false},
+		{"rubbish", "", false},
 	} {
 		header := []string{"Cookie", cookie}
 		if tt.site != "" {
@@ -264,7 +271,7 @@ func TestAPI_roles(t *testing.T) {
 	w.do("PATCH", "/v1/leagues/cup", w.alice, object{"title": "Mine"}).is(403)
 	w.do("GET", "/v1/admin/status", w.alice, nil).is(403)
 	w.do("POST", "/v1/invitations/join", w.alice, object{"invitation": w.invitation(object{"role": "admin"})}).is(409)
-	_, secret := w.sessionOf(w.aliceI, false)
+	_, secret := w.sessionOf(w.aliceI)
 	cookie := "__Host-" + sessionCookie + "=" + secret
 	w.do("PATCH", "/v1/leagues/quiz", "", object{"title": "Ours"}, "Cookie", cookie).is(200)
 

@@ -113,16 +113,16 @@ func (n *node) start(t *testing.T, o ACME, plain bool) {
 	must(t, err)
 	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	secure := &http.Server{TLSConfig: n.certs.Config(), ErrorLog: quiet, ReadHeaderTimeout: time.Minute, Handler: http.NotFoundHandler()}
-	clear := &http.Server{ErrorLog: quiet, ReadHeaderTimeout: time.Minute, Handler: n.certs.Challenges(http.NotFoundHandler())}
+	unsecured := &http.Server{ErrorLog: quiet, ReadHeaderTimeout: time.Minute, Handler: n.certs.Challenges(http.NotFoundHandler())}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var all sync.WaitGroup
 	all.Go(func() { _ = secure.ServeTLS(n.tls, "", "") })
-	all.Go(func() { _ = clear.Serve(n.plain) })
+	all.Go(func() { _ = unsecured.Serve(n.plain) })
 	all.Go(func() { n.certs.Run(ctx) })
 	n.stop = sync.OnceFunc(func() {
 		stop()
 		_ = secure.Close()
-		_ = clear.Close()
+		_ = unsecured.Close()
 		all.Wait()
 		n.certs.Close()
 	})

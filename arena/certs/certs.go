@@ -85,11 +85,10 @@ func (c *Certificates) present(hello *tls.ClientHelloInfo) (*tls.Certificate, er
 	if cert == nil {
 		cert = c.fallback
 	}
-	name := hello.ServerName
-	if name != "" && !strings.EqualFold(name, c.host) && cert.Leaf.VerifyHostname(name) != nil {
-		return nil, nil //nolint:nilnil // crypto/tls then sends unrecognized_name
+	if name := hello.ServerName; name == "" || strings.EqualFold(name, c.host) || cert.Leaf.VerifyHostname(name) == nil {
+		return cert, nil
 	}
-	return cert, nil
+	return nil, nil //nolint:nilnil // crypto/tls then sends unrecognized_name
 }
 
 // Expires returns when the current certificate expires, zero while there is

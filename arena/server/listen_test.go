@@ -151,7 +151,7 @@ func TestServer_TLS_reload(t *testing.T) {
 	}
 	must(t, conn.Ping(t.Context()))
 	_ = conn.CloseNow()
-	<-reading
+	<-reading //nolint:errcheck // of a connection that was closed
 }
 
 // Plain HTTP leads readers to the public URL and nowhere else. Threat O10.

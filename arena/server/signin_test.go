@@ -28,7 +28,7 @@ func (b *browser) send(method, path, site string) *httptest.ResponseRecorder {
 	}
 	w := httptest.NewRecorder()
 	b.arena.api.ServeHTTP(w, r)
-	for _, c := range w.Result().Cookies() { //nolint:bodyclose // of a recorder
+	for _, c := range w.Result().Cookies() {
 		if b.cookies[c.Name] = c; c.MaxAge < 0 {
 			delete(b.cookies, c.Name)
 		}
@@ -46,20 +46,20 @@ func (b *browser) is(w *httptest.ResponseRecorder, status int) *httptest.Respons
 
 // signIn takes a person through the provider, and returns where the arena sends
 // the browser then.
-func (b *browser) signIn(real signintest.Provider, login, returnTo string) (back *url.URL, page string) {
+func (b *browser) signIn(idp signintest.Provider, login, returnTo string) (back *url.URL, page string) {
 	b.t.Helper()
 	begun := b.is(b.send("GET", "/v1/signin/start?return="+url.QueryEscape(returnTo), "same-origin"), 303)
-	back = real.SignIn(b.t, begun.Header().Get("Location"), login)
+	back = idp.SignIn(b.t, begun.Header().Get("Location"), login)
 	return back, b.is(b.send("GET", back.RequestURI(), "cross-site"), 303).Header().Get("Location")
 }
 
 // A person signs in at a real provider and out again. Threats A1 and A3.
 func TestSignIn_real(t *testing.T) {
 	t.Parallel()
-	real := signintest.Start(t, "https://arena.example"+callbackPath)
+	idp := signintest.Start(t, "https://arena.example"+callbackPath)
 	settings := []string{
-		"ARENA_PUBLIC_URL=https://arena.example", "ARENA_ALLOW_CIDRS_FORCE=1", "ARENA_OIDC_ISSUER=" + real.Issuer, "ARENA_OIDC_CLIENT_ID=" + real.ClientID,
-		"ARENA_OIDC_CLIENT_SECRET=" + real.ClientSecret, "ARENA_OIDC_NAME=Acme",
+		"ARENA_PUBLIC_URL=https://arena.example", "ARENA_ALLOW_CIDRS_FORCE=1", "ARENA_OIDC_ISSUER=" + idp.Issuer, "ARENA_OIDC_CLIENT_ID=" + idp.ClientID,
+		"ARENA_OIDC_CLIENT_SECRET=" + idp.ClientSecret, "ARENA_OIDC_NAME=Acme",
 	}
 	s := newTestServer(t, settings...)
 	if problems := s.cfg.CheckServices(t.Context()); problems != nil {
@@ -67,7 +67,7 @@ func TestSignIn_real(t *testing.T) {
 	}
 	const session = "__Host-arena_session"
 	b := &browser{t, s, map[string]*http.Cookie{}}
-	back, page := b.signIn(real, "kim", "/console?tab=agents")
+	back, page := b.signIn(idp, "kim", "/console?tab=agents")
 	if page != "/console?tab=agents" {
 		t.Errorf("sent to %s", page)
 	}
@@ -101,7 +101,7 @@ func TestSignIn_real(t *testing.T) {
 	// Another sign-in is another session of the same owner; another browser
 	// cannot finish it.
 	begun := b.is(b.send("GET", "/v1/signin/start", "same-origin"), 303)
-	back = real.SignIn(t, begun.Header().Get("Location"), "kim")
+	back = idp.SignIn(t, begun.Header().Get("Location"), "kim")
 	other := &browser{t, s, map[string]*http.Cookie{}}
 	if got := other.is(other.send("GET", back.RequestURI(), "cross-site"), 303).Header().Get("Location"); !strings.HasSuffix(got, "?signin=unauthorized") || len(other.cookies) != 0 {
 		t.Errorf("another browser: sent to %s with %v", got, other.cookies)
@@ -121,9 +121,9 @@ func TestSignIn_real(t *testing.T) {
 
 	// The issuer names admins. A deleted owner's session is over at once.
 	admin := &browser{t, s, map[string]*http.Cookie{}}
-	admin.signIn(real, "admin", "/admin")
+	admin.signIn(idp, "admin", "/admin")
 	admin.is(admin.send("GET", "/v1/admin/owners", "same-origin"), 200)
-	b.signIn(real, "kim", "")
+	b.signIn(idp, "kim", "")
 	if w := request(t, s, "DELETE", "/v1/admin/owners/"+kim+"?confirm="+url.QueryEscape(me.Name), testAdmin, ""); w.Code != 200 {
 		t.Fatalf("%d: %s", w.Code, w.Body)
 	}

@@ -63,10 +63,10 @@ func newProvider(t *testing.T, issuer, id, secret string) *signin.Provider {
 // client secret. Threat A1.
 func TestProvider_real(t *testing.T) {
 	t.Parallel()
-	real := signintest.Start(t, callback)
+	idp := signintest.Start(t, callback)
 	for name, p := range map[string]*signin.Provider{
-		"with a secret": newProvider(t, real.Issuer, real.ClientID, real.ClientSecret),
-		"public":        newProvider(t, real.Issuer, real.PublicClientID, ""),
+		"with a secret": newProvider(t, idp.Issuer, idp.ClientID, idp.ClientSecret),
+		"public":        newProvider(t, idp.Issuer, idp.PublicClientID, ""),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,7 +86,7 @@ func TestProvider_real(t *testing.T) {
 						t.Errorf("%s is without %s", address, want)
 					}
 				}
-				back := real.SignIn(t, address, "kim")
+				back := idp.SignIn(t, address, "kim")
 				if got := back.Scheme + "://" + back.Host + back.Path; got != callback {
 					t.Fatalf("sent back to %s", back)
 				}
@@ -126,7 +126,7 @@ func TestProvider_real(t *testing.T) {
 			foreign, foreignQuery := begin()
 			foreignQuery.Set("iss", "https://stranger.example")
 			refused("a reply of another issuer", arena.CodeUnauthorized, foreign, foreignQuery)
-			foreignQuery.Set("iss", real.Issuer)
+			foreignQuery.Set("iss", idp.Issuer)
 			foreignQuery.Set("code", "guessed")
 			refused("a guessed code", arena.CodeUnauthorized, foreign, foreignQuery)
 			refused("declined", arena.CodeForbidden, foreign, url.Values{"state": {foreign.State}, "error": {"access_denied"}})
@@ -134,18 +134,18 @@ func TestProvider_real(t *testing.T) {
 	}
 	t.Run("a wrong secret", func(t *testing.T) {
 		t.Parallel()
-		p := newProvider(t, real.Issuer, real.ClientID, "wrong")
+		p := newProvider(t, idp.Issuer, idp.ClientID, "wrong")
 		address, a, err := p.Begin(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Finish(t.Context(), a, real.SignIn(t, address, "kim").Query()); arena.CodeOf(err) != arena.CodeUnauthorized {
+		if _, err := p.Finish(t.Context(), a, idp.SignIn(t, address, "kim").Query()); arena.CodeOf(err) != arena.CodeUnauthorized {
 			t.Error(err)
 		}
 	})
 	t.Run("an issuer that names itself otherwise", func(t *testing.T) {
 		t.Parallel()
-		p := newProvider(t, real.Issuer+"/", real.ClientID, real.ClientSecret)
+		p := newProvider(t, idp.Issuer+"/", idp.ClientID, idp.ClientSecret)
 		if err := p.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "names itself") {
 			t.Error(err)
 		}

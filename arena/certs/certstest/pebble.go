@@ -75,7 +75,8 @@ func Start(t testing.TB, addr, tlsAddr, httpAddr string) *Pebble {
 	must(t, err)
 	dir := t.TempDir()
 	file, management := filepath.Join(dir, "server.pem"), FreeAddr(t)
-	own := Write(t, file, "127.0.0.1", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	now := time.Now() //nolint:forbidigo // a test has no other clock
+	own := Write(t, file, "127.0.0.1", now.Add(-time.Hour), now.Add(time.Hour))
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
 		"listenAddress": addr, "managementListenAddress": management, "certificate": file, "privateKey": file,
 		"tlsPort": port(t, tlsAddr), "httpPort": port(t, httpAddr),
@@ -87,7 +88,7 @@ func Start(t testing.TB, addr, tlsAddr, httpAddr string) *Pebble {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: Pool(own), MinVersion: tls.VersionTLS12}, DisableKeepAlives: true}
 	p := &Pebble{URL: "https://" + addr + "/dir", CAFile: file, roots: "https://" + management + "/roots/0", http: &http.Client{Transport: transport}, log: &log{}}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	cmd := exec.CommandContext(ctx, program, "-config", configFile)
+	cmd := exec.CommandContext(ctx, program, "-config", configFile) //nolint:gosec // G204: found on PATH
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, p.log, p.log
 	// It neither waits between validations nor forgets nonces.
 	cmd.Env = append(os.Environ(), "PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=0")
@@ -96,7 +97,7 @@ func Start(t testing.TB, addr, tlsAddr, httpAddr string) *Pebble {
 	go func() { ended <- cmd.Wait() }()
 	t.Cleanup(func() {
 		stop()
-		<-ended
+		<-ended //nolint:errcheck // it was killed
 		if t.Failed() {
 			t.Logf("pebble wrote:\n%s", p.log)
 		}
@@ -127,13 +128,19 @@ func (p *Pebble) await(t testing.TB, ended <-chan error) {
 // Roots returns the authority of the certificates that Pebble issues.
 func (p *Pebble) Roots(t testing.TB) *x509.CertPool {
 	t.Helper()
-	text, err := p.get(t.Context(), p.roots)
-	must(t, err)
-	pool := x509.NewCertPool()
+	pool, text := x509.NewCertPool(), p.RootPEM(t)
 	if !pool.AppendCertsFromPEM(text) {
 		t.Fatalf("no root in %q", text)
 	}
 	return pool
+}
+
+// RootPEM returns the same as PEM.
+func (p *Pebble) RootPEM(t testing.TB) []byte {
+	t.Helper()
+	text, err := p.get(t.Context(), p.roots)
+	must(t, err)
+	return text
 }
 
 // Orders returns how many orders there were, also those that failed.

@@ -108,6 +108,7 @@ func (p Provider) SignIn(t *testing.T, address, login string) *url.URL {
 }
 
 func (p Provider) signIn(t *testing.T, address, login string) (*url.URL, error) {
+	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		return nil, err
