@@ -3,7 +3,7 @@
 //   scripts/browser-test.sh organizer.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, id, mapAll, open, ORIGIN, PATIENCE, SCREENS, send } from './kit/kit.mjs';
+import { ADMIN, api, id, mapAll, open, ORIGIN, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
 const once = () => Date.now().toString(36);
@@ -50,8 +50,9 @@ test('an organizer is offered its leagues alone, a moderator the agents', { time
   await page.locator(`${id('schedule')} option[value="${slug}"]`).waitFor({ state: 'attached' });
   assert.deepEqual(await mapAll(page, `${id('schedule')} [name="league"] option`, (o) => o.value), [slug]);
   assert.equal(await page.locator(id('open-match')).count(), 0);
+  await until('season of the league', async () => (await api(`/v1/leagues/${slug}/seasons`)).items.length > 0);
   await page.goto(`${ORIGIN}/admin/calendar`);
-  await page.locator(`${id('month')}[data-month]`).waitFor();
+  await page.locator(id('calendar-item')).first().waitFor();
   assert.deepEqual([...new Set(await mapAll(page, id('calendar-item'), (i) => i.dataset.league))], [slug]);
   for (const path of ['packs', 'owners', 'tokens', 'audit', 'agents', 'leagues/new', `leagues/${slug}/copy`, 'leagues/trivia/edit']) {
     await page.goto(`${ORIGIN}/admin/${path}`);
