@@ -168,7 +168,7 @@ const (
 	CooldownHours   CooldownReason = "hours"   // outside its playing hours
 )
 
-// Public returns the reason as everyone may see it.
+// Public returns the reason as the public may see it.
 func (r CooldownReason) Public() string {
 	if r == CooldownHours {
 		return "hours"
@@ -211,7 +211,7 @@ func (z Zones) BudgetDays(agents []Agent, at time.Time) (days []AgentDay) {
 
 // CheckBudgets refuses a match that the budget of one of its agents does not allow
 // at the time of its start (docs/rules.md, section 8). uses are those of BudgetDays.
-// Everyone may read the error, so it has no numbers.
+// The error is public, so it has no numbers.
 func (z Zones) CheckBudgets(agents []Agent, uses map[string]DayUse, s Settings, at time.Time) error {
 	var wrong []FieldError
 	for i, a := range agents {

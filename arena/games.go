@@ -43,8 +43,8 @@ type GameRecord struct {
 // GameScore is the result of games for one side.
 type GameScore struct {
 	Games  int // the sum of the next three
-	Wins   int // with more points than everyone else
-	Draws  int // with as many as another and fewer than nobody
+	Wins   int // with more points than any other seat
+	Draws  int // with the most points, shared with another seat
 	Losses int
 	Points Points
 }

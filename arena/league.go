@@ -254,7 +254,7 @@ func (s Settings) Refuses(protocol string) string {
 const (
 	ScoreMatch  = "match"  // points summed over common rounds
 	ScoreRounds = "rounds" // every common round is compared
-	ScoreResult = "result" // final points, whoever was asked in which round: the mode of turn-based games
+	ScoreResult = "result" // final points are compared: the mode of turn-based games
 )
 
 // EntryRules restrict the entry to a league. The zero value admits every agent.

@@ -96,7 +96,7 @@ func NewScheduler(o Options) (*Scheduler, error) {
 // other. An error of one league does not keep the others from being looked at.
 //
 // Leagues whose seasons need these very agents come first. Arenas and ladders
-// pair whoever is left, in a random order, so that none of them starves.
+// pair the remaining agents, in a random order, so that none of them starves.
 func (s *Scheduler) Tick(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -281,8 +281,8 @@ func (t *tick) note(ctx context.Context, l arena.League, note string, next time.
 }
 
 // ladder pairs the idle agents of a ladder. A schedule means nothing to it: it
-// is continuous. It is starved only when nobody could come either: agents
-// that play or rest will be idle soon.
+// is continuous. It is starved only if no agent will become idle soon either:
+// agents that play or rest will.
 func (t *tick) ladder(ctx context.Context, l arena.League) error {
 	if goesOn, err := t.ladderSeason(ctx, l); err != nil || !goesOn {
 		return err
@@ -345,7 +345,7 @@ func (t *tick) ladder(ctx context.Context, l arena.League) error {
 	return errors.Join(append(failed, t.note(ctx, l, "", time.Time{}))...)
 }
 
-// starve notes that nobody was paired, unless it is only a matter of moments.
+// starve records that no agents were paired, unless some will be idle in moments.
 func (t *tick) starve(ctx context.Context, l arena.League, starved string, coming int, next time.Time) error {
 	if coming > 0 {
 		starved = ""

@@ -89,7 +89,7 @@ func (t *tick) who(ctx context.Context, s *season) error {
 	return nil
 }
 
-// begin starts a season with everyone who is present, when its time has come.
+// begin starts a season with the entrants that are present, when its time has come.
 func (t *tick) begin(ctx context.Context, s *season) (begun bool, err error) {
 	l := s.league
 	if l.Schedule != "" && l.Settings.Options.Starts == arena.StartsSeason && l.Settings.Format != arena.FormatLadder {

@@ -80,8 +80,8 @@ func (t *tick) gatheringDue(ctx context.Context, s *season, scheduled bool) (due
 	return !at.After(t.now), at, nil
 }
 
-// occurrence reports whether an occurrence of the league's schedule has come
-// that nobody has taken yet. One that nobody asked for in time is taken late.
+// occurrence reports whether an occurrence of the league's schedule has come and is
+// not taken yet. A missed one is taken late.
 func (t *tick) occurrence(ctx context.Context, l arena.League) (due bool, err error) {
 	due, next := t.Due(l, t.now)
 	if !due {

@@ -33,7 +33,7 @@ const (
 
 // ClientOptions are the settings of a Client. Zero members take the defaults.
 type ClientOptions struct {
-	ExtraRoots      []*x509.Certificate // trusted beside the system's; there is no way to trust everyone
+	ExtraRoots      []*x509.Certificate // trusted beside the system's; verification cannot be switched off
 	MaxConnsPerHost int                 // connections to one host and port at a time, default 16
 	DialTimeout     time.Duration       // resolving and connecting, default 3 s
 	TLSTimeout      time.Duration       // default 5 s

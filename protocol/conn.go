@@ -56,8 +56,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err //nolint:wrapcheck // io.Reader: net/http compares with io.EOF
 }
 
-// quiet reports whether an idle connection is still open and that nothing came
-// which nobody has asked for.
+// quiet reports whether an idle connection is still open and has received nothing
+// without a request.
 func (c *conn) quiet() bool {
 	if c.raw == nil {
 		return true

@@ -38,7 +38,7 @@
 // leaves the counts of failures and successes to health.
 //
 // Both methods may be called by many goroutines at once. The package has no
-// Driver type: whoever calls a driver names the methods that it needs.
+// Driver type: each caller of a driver names the methods that it needs.
 // protocoltest holds the other side for tests, and a suite for drivers.
 //
 // It imports arena. Drivers and arena/server import it.

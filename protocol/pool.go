@@ -23,8 +23,8 @@ const (
 	maxIdle = 500
 )
 
-// pool keeps the connections of a Client. None has a goroutine: whoever asks
-// writes and reads by itself, and one that lies idle is looked at when it is
+// pool keeps the connections of a Client. None has a goroutine: the caller
+// writes and reads itself, and one that lies idle is looked at when it is
 // taken again. Thousands of requests wait for slow agents.
 type pool struct {
 	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -34,7 +34,7 @@ type pool struct {
 	once     bool          // a connection carries one request
 
 	warming sync.WaitGroup
-	life    context.Context //nolint:containedctx // of what is warmed: nobody waits for it
+	life    context.Context //nolint:containedctx // of the dials of warm, which outlive their callers
 	stop    context.CancelFunc
 
 	mu    sync.Mutex
@@ -51,7 +51,7 @@ type target struct {
 // lanes are the connections to one target.
 type lanes struct {
 	open    int // made or being made
-	warming int // of them being made for whoever asks next
+	warming int // of them being made for the next caller
 	idle    []*conn
 	waiting []chan *conn // those who want one, first come first; nil allows to make one
 }
@@ -88,7 +88,7 @@ var (
 	errHandshake = errors.New("tls handshake")
 )
 
-// get returns a connection that is nobody else's. It returns when ctx ends, or
+// get returns a connection for the caller alone. It returns when ctx ends, or
 // with errSetup when the time has come. The connection goes back with put or
 // drop.
 func (p *pool) get(ctx context.Context, t target, until time.Time) (*conn, error) {
@@ -171,7 +171,7 @@ func (p *pool) to(t target) *lanes {
 	return l
 }
 
-// warm accepts a lane for a connection that whoever asks next shall find. The
+// warm accepts a lane for a connection that the next caller will use. The
 // caller makes it with dial, which is nil when one is idle or none may be made.
 func (p *pool) warm(t target) (dial func(ctx context.Context)) {
 	p.mu.Lock()
@@ -194,7 +194,7 @@ func (p *pool) warm(t target) (dial func(ctx context.Context)) {
 	return func(ctx context.Context) {
 		c, err := p.open(ctx, t)
 		if err != nil {
-			c = nil // whoever asks next tries too, and gets the error
+			c = nil // the next caller dials again and gets the error
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -4,7 +4,8 @@ package protocol
 
 import "syscall"
 
-// silent: nobody can look here, so no connection carries a second request.
+// silent returns false: sockets cannot be inspected on this platform, so no
+// connection carries a second request.
 func silent(syscall.RawConn) bool { return false }
 
 func acknowledged(syscall.RawConn) bool { return false }

@@ -150,7 +150,7 @@ func (s *Store) SuspendOwner(ctx context.Context, id string, at time.Time, reaso
 func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (ownerID string, err error) {
 	ownerID, err = db.One(ctx, s.reader, db.ScanText, `SELECT owner_id FROM identities WHERE issuer = $1 AND subject = $2`, issuer, subject)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", arena.Errorf(arena.CodeNotFound, "nobody of this issuer is called so")
+		return "", arena.Errorf(arena.CodeNotFound, "no owner has this name at the issuer")
 	}
 	return ownerID, s.wrap(err, "read identity")
 }

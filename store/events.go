@@ -96,7 +96,7 @@ func (s *Store) AppendEvents(ctx context.Context, matchID, agentID string, event
 	var stored []arena.Event
 	err := s.write(ctx, matchID, func(ctx context.Context, tx *db.Tx) error {
 		// The lock comes first, alone: only a later statement is sure to see
-		// the seat as it is after whoever held the row before.
+		// the seat as the previous holder of the row left it.
 		round, err := db.One(ctx, tx, db.ScanInt, `SELECT m.round FROM matches m WHERE m.id = $1 AND m.status = 'running'
 			AND m.round_open = 1`+s.d.Lock("m"), matchID)
 		if err == nil {

@@ -58,8 +58,8 @@ func (s *Service) SignIn(ctx context.Context, id arena.Identity, in arena.SignIn
 	return secret, session, s.o.Store.CreateSession(ctx, session)
 }
 
-// signedIn returns the caller of a session. A secret of none, or of one that is
-// over, is nobody's: the browser has kept it for too long.
+// signedIn returns the caller of a session. An unknown or expired
+// secret identifies no caller.
 func (s *Service) signedIn(ctx context.Context, secret string) (arena.Caller, error) {
 	session, err := s.o.Store.SessionByHash(ctx, s.o.HashSecret(secret))
 	switch {

@@ -49,7 +49,7 @@ func judgeRoutes[I, O any](h func(*judgeHandlers, context.Context, *I) (*O, erro
 	return handleOn(func(a *API) *judgeHandlers { return a.judges }, h)
 }
 
-// JudgeHealthView is arena.JudgeHealth as everyone sees it. Huma reads
+// JudgeHealthView is the public view of arena.JudgeHealth. Huma reads
 // embedded members of exported types only.
 type JudgeHealthView struct {
 	Versions   []string `json:"versions" doc:"Of the judge, newest first."`
@@ -236,7 +236,7 @@ func (h *voteHandlers) vote(ctx context.Context, in *voteInput) (*votedOutput, e
 		name = rand.Text()
 		out.SetCookie = h.nameVoter(name)
 	}
-	// Hashed with the match, so that nobody can be followed through the votes.
+	// Hashed with the match, so that votes on two matches cannot be linked.
 	cast.Voter = sha256.Sum256([]byte(name + " " + v.Match.ID))
 	network, site := arena.AddressKeys(in.address)
 	cast.Address = sha256.Sum256([]byte(network + " " + v.Match.ID))

@@ -220,10 +220,10 @@ func viewPace(p arena.Pace) *paceBody {
 	return &paceBody{MatchesPerDay: &p.MatchesPerDay, PauseSeconds: &seconds, UnratedFiller: &p.UnratedFiller}
 }
 
-// LeagueDocument returns a league as everyone sees it, for audit entries.
+// LeagueDocument returns the public view of a league, for audit entries.
 func LeagueDocument(l arena.League) any { return viewLeague(l) }
 
-// leagueView is a league as everyone sees it.
+// leagueView is the public view of a league.
 type leagueView struct {
 	Slug             string             `json:"slug"`
 	Title            string             `json:"title"`
@@ -379,7 +379,7 @@ func viewEntry(r arena.EntryRules) entryBody {
 	return b
 }
 
-// SeasonView is a season as everyone sees it. Huma reads embedded members of
+// SeasonView is the public view of a season. Huma reads embedded members of
 // exported types only.
 type SeasonView struct {
 	Season     int                `json:"season" doc:"1, 2, 3 … within the league."`

@@ -21,8 +21,8 @@ type MCP interface {
 	Serve(w http.ResponseWriter, r *http.Request, body []byte, caller arena.Caller, address string) error
 }
 
-// mountMCP mounts the route of MCP. A bad token is rejected; without one a client
-// gets the tools for everyone.
+// mountMCP mounts the route of MCP. A bad token is rejected; a client
+// without one gets the public tools.
 func mountMCP(a *API, r route) {
 	a.engine.Handle(r.method, r.path, func(c *gin.Context) {
 		if err := a.serveMCP(c, r); err != nil {

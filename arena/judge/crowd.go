@@ -12,7 +12,7 @@ import (
 const crowdName = "crowd"
 
 // crowd waits for the end of the vote and counts. Each pair has one ballot, in
-// the order in which spectators saw it; a pair on which nobody voted is a tie.
+// the order in which spectators saw it; a pair without votes is a tie.
 func (s *Judges) crowd(ctx context.Context, j arena.Judging) ([]arena.Ballot, decision, error) {
 	end := time.NewTimer(j.Until.Sub(s.o.Now()))
 	defer end.Stop()

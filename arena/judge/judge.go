@@ -67,7 +67,7 @@ func New(o Options) (*Judges, error) {
 
 // Judge queries the judge of a round and returns the points of its answers with
 // every comparison that was made. An error means that there is no verdict:
-// nobody could be asked, or somebody's pair got no usable ballot.
+// no juror could be asked, or a pair got no usable ballot.
 func (s *Judges) Judge(ctx context.Context, j arena.Judging) (v arena.Verdict, err error) {
 	v = arena.Verdict{MatchID: j.MatchID, Round: j.Round, Judge: j.Spec.Kind, Version: s.o.Version(j.Spec)}
 	var decide decision

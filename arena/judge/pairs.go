@@ -10,7 +10,7 @@ import (
 )
 
 // decision returns the better one of two answers by the ids of their agents; "":
-// a tie. ok is false when nobody compared them.
+// a tie. ok is false if they were not compared.
 type decision func(a, b string) (better string, ok bool)
 
 // score turns the results of all pairs into points: a win is a point, a tie
@@ -26,7 +26,7 @@ func score(answers []arena.JudgedAnswer, decide decision) ([]arena.SeatVerdict, 
 			better, ok := decide(a.AgentID, b.AgentID)
 			switch {
 			case !ok:
-				return nil, fmt.Errorf("nobody compared the answers of %s and %s", b.AgentID, a.AgentID)
+				return nil, fmt.Errorf("the answers of %s and %s were not compared", b.AgentID, a.AgentID)
 			case better == a.AgentID:
 				halves[i] += 2
 			case better == b.AgentID:
@@ -80,7 +80,7 @@ func byMajority(ballots []arena.Ballot) decision {
 // juror is one judge that compares two answers.
 type juror struct {
 	name    string // as it stands on its ballots
-	owner   string // it never judges its owner's agents; "": nobody's
+	owner   string // it never judges its owner's agents; "": it has none
 	atOnce  int    // questions that it takes at a time
 	compare func(ctx context.Context, first, second arena.JudgedAnswer) (opinion, error)
 }
@@ -138,8 +138,8 @@ func (c *comparison) make(ctx context.Context, all chan struct{}) {
 	}
 }
 
-// ask has every juror compare every pair in both orders, and gives the ballots
-// in a fixed order. The error is for a pair that nobody compared both ways.
+// ask has every juror compare every pair in both orders, and returns the ballots in
+// a fixed order. It returns an error if a pair was not compared both ways.
 func (s *Judges) ask(ctx context.Context, j arena.Judging, jurors []juror) (ballots []arena.Ballot, decide decision, err error) {
 	bound, cancel := context.WithTimeoutCause(ctx, overall, fmt.Errorf("the judges took longer than %v", overall))
 	defer cancel()

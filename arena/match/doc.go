@@ -1,6 +1,5 @@
-// Package match is the service for matches: it creates and ends them and has them judged
-// again, whoever asks for it: an admin, an owner who challenges, or the
-// scheduler of leagues.
+// Package match is the service for matches: it creates them, ends them and has them judged
+// again, for admins, owners who challenge and the scheduler of leagues.
 //
 // It owns the rules for these operations, the match_scheduled event and the
 // match_void event of matches that end outside a round, and the audit entries

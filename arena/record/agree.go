@@ -319,7 +319,7 @@ func (c *checker) seats() error {
 	return nil
 }
 
-// ratings checks each change and their sum: with one K for everyone a match
+// ratings checks each change and their sum: with the same K for all a match
 // moves ratings and makes none, but for the floor (docs/rules.md, section 7).
 func (c *checker) ratings() error {
 	_, changes, err := c.finished()

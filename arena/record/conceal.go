@@ -143,7 +143,7 @@ func (c *concealer) event(i int, e arena.Event, line json.RawMessage) (concealed
 		return nil, nil, err
 	}
 	if e.Type == arena.EventRoundStarted && bytes.Equal(object["task"], c.tasks[e.Round]) {
-		spec.keep = append(spec.keep, "task") // nobody's name is in it
+		spec.keep = append(spec.keep, "task") // it holds no names
 	}
 	if isTranscript(object["state"]) { // what agents said to each other
 		spec.keep = slices.DeleteFunc(slices.Clone(spec.keep), func(name string) bool { return name == "state" })

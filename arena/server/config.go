@@ -102,9 +102,9 @@ type Config struct {
 	OIDCIssuer     *url.URL // nil: no outside tokens
 	OIDCAudience   string   // "": no bearer tokens of the issuer
 	OIDCAdminClaim string
-	OIDCAdminValue string // "": nobody from outside is an admin
+	OIDCAdminValue string // "": the issuer makes no admins
 
-	OIDCClientID     string // "": nobody signs in with the issuer
+	OIDCClientID     string // "": no sign-in with the issuer
 	OIDCClientSecret string // "": a public client
 	OIDCName         string // "": the issuer's host
 

@@ -62,8 +62,8 @@ func (s *Server) fullCheck(ctx context.Context, g arena.Agent) (arena.Conformanc
 	return found, s.store.SaveConformance(ctx, found)
 }
 
-// recheckPause is the least time between two full checks of an agent that
-// nobody asked for.
+// recheckPause is the least time between two full checks of an agent that the arena
+// starts by itself.
 const recheckPause = 10 * time.Minute
 
 // recheck checks agents in full again that have declared another version since

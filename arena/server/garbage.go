@@ -28,8 +28,8 @@ func afterCollection(percent int) {
 		debug.SetGCPercent(now) // stops everything for a moment: only when it matters
 		percent = now
 	}
-	// Nobody holds the object, so it ends with the next collection. The runtime
-	// calls this function on a goroutine of its own.
+	// The object is unreachable, so the next collection frees it. The runtime calls
+	// this function on a goroutine of its own.
 	runtime.AddCleanup(new(*byte), afterCollection, percent)
 }
 

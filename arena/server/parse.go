@@ -366,8 +366,8 @@ func parseAllowCIDRs(v string, to *[]netip.Prefix) error {
 	return nil
 }
 
-// parseTrustedProxies refuses to trust everyone: the client's address would
-// then be whatever the client says. Threat V2.
+// parseTrustedProxies refuses ranges that hold all addresses: any client could then
+// choose its own address. Threat V2.
 func parseTrustedProxies(v string, to *[]netip.Prefix) error {
 	list, err := parseCIDRs(v)
 	if err != nil {

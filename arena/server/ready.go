@@ -49,8 +49,8 @@ func (s *Server) newVitals() (*vitals.Service, error) {
 	return vitals.New(o)
 }
 
-// writeProbe tests whether the database accepts writes. Everyone may ask for
-// /readyz, so requests share one test write a second.
+// writeProbe tests whether the database accepts writes. /readyz is open to
+// the public, so requests share one test write a second.
 type writeProbe struct {
 	write func(context.Context) error
 	now   func() time.Time

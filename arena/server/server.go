@@ -117,7 +117,7 @@ type Options struct {
 	Identity         ed25519.PrivateKey             // that signs the arena's messages; nil: the one in the database
 	RelayDev         bool                           // the relay seeds itself on demand, and every key may post
 	Passive          bool                           // Run serves, but plays no matches and runs no jobs: the caller does
-	Seeds            mrand.Source                   // of the matches that admins create; nil: one that nobody can predict
+	Seeds            mrand.Source                   // of the matches that admins create; nil: one that cannot be predicted
 }
 
 // ConnsPerHost lets two whole rounds of 128 seats run against agents that

@@ -24,8 +24,8 @@ func (s *Server) newTelemetry(ctx context.Context) (err error) {
 	return err
 }
 
-// traceParent returns what makes the traceparent of tasks, nil without a collector:
-// an agent's spans would join a trace that nobody has.
+// traceParent returns the function that makes the traceparent of tasks. It is nil
+// without a collector: an agent's spans would join a trace that is not recorded.
 func (s *Server) traceParent() func(matchID string, round int, agentID string) string {
 	if s.telemetry == nil {
 		return nil

@@ -5,8 +5,8 @@
 //
 // It owns the reads of spectators (Reader), open votes (Votes) and the
 // publishing of delayed events (DelayedPublisher). Only this package makes a
-// Match, so code that takes one cannot be handed a raw row. What is visible is
-// the same for everyone, admins included.
+// Match, so code that takes one cannot be handed a raw row. All readers see
+// the same, admins included.
 //
 // It leaves what each mode does to arena/visibility/mode, the split of a
 // sealed event to arena/visibility/seal, rows to store, and the fan-out to

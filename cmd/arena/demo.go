@@ -355,7 +355,7 @@ func demoDebates(ctx context.Context, admin *apiclient.Client, fleet []agents.In
 	return nil
 }
 
-// demoPace has the ladders of the demo pair whoever is free: a visitor should see
+// demoPace has the ladders of the demo pair all idle agents, so that a visitor sees
 // matches at once.
 func demoPace() map[string]any {
 	return map[string]any{"matches_per_day": 0, "pause_seconds": 0, "unrated_filler": true}

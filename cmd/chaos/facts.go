@@ -29,7 +29,7 @@ type matchFacts struct {
 
 type ratingKey struct{ league, agent string }
 
-// journals are what everyone else wrote down.
+// journals are the records of agents, judges and spectators.
 type journals struct {
 	acked, voided []string // by the API
 	posts         []post

@@ -140,7 +140,7 @@ func (p *report) print(w io.Writer) {
 	line("hand-over", "after SIGTERM: %s", spread(p.handOvers))
 	line("spectators", "%d reconnects; connections ended with %s", p.reconnects, counts(p.closes))
 	line("errors logged", "%s", counts(p.errors))
-	line("machine", "too busy to run a process that was ready: %s; nobody is blamed for being late then", spread(p.starved))
+	line("machine", "too busy to run a process that was ready: %s; lateness then is no violation", spread(p.starved))
 	line("violations", "%d", len(p.violations))
 	rules := map[string]int{}
 	for _, v := range p.violations {

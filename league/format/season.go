@@ -37,7 +37,7 @@ type Step struct {
 // State.Idle.
 func NeedsIdle(f arena.Format) bool { return f == arena.FormatArena || f == arena.FormatElimination }
 
-// Continuous reports whether the format pairs whoever is idle, at any time.
+// Continuous reports whether the format pairs idle agents at any time.
 func Continuous(f arena.Format) bool { return f == arena.FormatLadder || f == arena.FormatArena }
 
 // LateJoin reports whether agents may join a season of the format after it has

@@ -32,7 +32,7 @@ type progress struct {
 	Banks []time.Duration `json:"banks,omitempty"` // by seat
 	Void  int             `json:"void,omitempty"`  // turns in a row that did not count
 
-	First  int                 `json:"first"`            // the player who had the first move of the game; -1: several had, or nobody yet
+	First  int                 `json:"first"`            // the player who had the first move of the game; -1: several had, or none yet
 	Missed []arena.RoundResult `json:"missed,omitempty"` // by seat: why the first default move of the game was played for it
 	Ended  []ended             `json:"ended,omitempty"`  // the games that are over
 }

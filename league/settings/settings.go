@@ -210,7 +210,7 @@ func (c *checker) format(s arena.Settings) {
 	case !slices.Contains(Formats(), s.Format):
 		c.require(false, "format", "%q is not a format; choose one of %s", s.Format, formatNames())
 	case s.Game != nil:
-		c.require(s.Format != arena.FormatElimination, "format", "must not be elimination: nobody is eliminated from a game")
+		c.require(s.Format != arena.FormatElimination, "format", "must not be elimination: games do not eliminate agents")
 		c.require(s.MinSeats == 2, "min_seats", "must be 2: a %s plays duels", s.Format)
 		c.between("max_seats", s.MaxSeats, minSeats, maxGameSeats, " (more than 2 only in matches that an admin schedules)")
 	case s.Format != arena.FormatElimination:

@@ -262,8 +262,8 @@ func (c *cards) drop(endpoint string) {
 	delete(c.known, endpoint)
 }
 
-// claim reports whether the caller shall read a card in the background: it is not
-// known, and nobody reads it. The caller calls release then.
+// claim reports whether the caller must read a card in the background: it is not
+// known and not being read. The caller calls release then.
 func (c *cards) claim(endpoint string) bool {
 	if _, known := c.get(endpoint); known {
 		return false

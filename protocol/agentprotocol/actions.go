@@ -293,7 +293,7 @@ func (l lookups) proofs(ctx context.Context, _ arena.Agent, params json.RawMessa
 		return nil, err
 	}
 	// A reader in JavaScript would put members with numbers for names into another
-	// order: such a message cannot be signed for everyone.
+	// order: such a message cannot be signed for readers in every language.
 	ordered, err := javascriptOrder(signed.Record)
 	if err != nil {
 		return nil, fmt.Errorf("record of match %s: %w", in.MatchID, err)

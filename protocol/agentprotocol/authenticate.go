@@ -188,7 +188,7 @@ func (s *Server) handleRequest(ctx context.Context, m message, from sender) ([]b
 	return data, nil
 }
 
-// handleAnswer hands a response or error to whoever waits for it, on whatever
+// handleAnswer passes a response or error to the request that waits for it, on any
 // node. Only the agent that was asked can answer, once, and until the end.
 func (s *Server) handleAnswer(ctx context.Context, m message, from sender) *refusal {
 	id, err := answerTo(m)
@@ -256,8 +256,8 @@ func (s *Server) handleNotify(ctx context.Context, m message, from sender) *refu
 	return s.failed("cannot take an event", err)
 }
 
-// errorMessage makes the error message of a refusal: to the sender when it said
-// who it is, else to everyone.
+// errorMessage returns the error message of a refusal, addressed to the sender if
+// the message names it, else to no one recipient.
 func (s *Server) errorMessage(m message, r *refusal) ([]byte, error) {
 	to, err := parseKey(m.From.AgentID)
 	if err != nil {

@@ -51,7 +51,7 @@ func openFolder(dir string) (*folder, error) {
 	return &folder{root: root, known: map[string]fileState{}, asked: map[string]time.Time{}}, nil
 }
 
-// write puts a message into the folder: under a name that nobody reads first,
+// write puts a message into the folder: first under a name that readers ignore,
 // then under its own, so that no reader sees half a message. The ids in the
 // name are base64url and the time has no colon.
 func (f *folder) write(from, to ed25519.PublicKey, id string, at time.Time, data []byte) error {
@@ -65,7 +65,8 @@ func (f *folder) write(from, to ed25519.PublicKey, id string, at time.Time, data
 	return nil
 }
 
-// drop removes a file that was read. One for everyone is left for the others.
+// drop removes a file that was read. One without a recipient stays for the other
+// readers.
 func (f *folder) drop(name string, m message) error {
 	if m.To.Broadcast {
 		return nil

@@ -206,7 +206,7 @@ type forge struct {
 	to       ed25519.PublicKey // for this key instead of the recipient's; nil: for the recipient
 }
 
-// seal makes a signed message to the key, or to everyone when it is nil.
+// seal returns a signed message to the key, or without a recipient if it is nil.
 func (i *identity) seal(to ed25519.PublicKey, typ Type, payload any) (id string, data []byte, err error) {
 	id = newID()
 	w := map[string]any{

@@ -146,7 +146,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveHello answers with the arena's identity: a signed hello to everyone.
+// serveHello answers with the arena's identity: a signed hello without a recipient.
 func (s *Server) serveHello(w http.ResponseWriter) {
 	_, data, err := s.me.seal(nil, TypeHello, s.hello())
 	if err != nil {

@@ -49,7 +49,7 @@ type socket struct {
 	epoch int64
 	asked atomic.Bool // a hello went out: the next one that comes in is its answer
 
-	open   context.Context //nolint:containedctx // ends with the socket, whoever ends it
+	open   context.Context //nolint:containedctx // ends with the socket, whichever side closes it
 	stop   context.CancelFunc
 	ending atomic.Pointer[closing]
 }

@@ -12,7 +12,7 @@ import (
 
 // handout is a task on its way to an agent that polls.
 type handout struct {
-	Key      string          `json:"key"` // names the box in which the answer is waited for; nobody can guess it
+	Key      string          `json:"key"` // names the box of the answer; cannot be guessed
 	MatchID  string          `json:"match_id"`
 	Deadline int64           `json:"deadline"` // unix milliseconds
 	Request  json.RawMessage `json:"request"`

@@ -73,8 +73,8 @@ func readAnswer(body string, plain bool, outputFormat string) (protocol.Verdict,
 	}
 }
 
-// inWords puts a task for whoever does not know the document. The question
-// comes first; the JSON says the rest.
+// inWords returns a task as text for agents that do not know the document: the
+// question first, then the JSON.
 func inWords(a arena.Attempt, taskJSON string) string {
 	return task.Words(a) + fmt.Sprintf("\nReply within %g seconds with the answer alone, or with JSON: {\"answer\": \"...\", \"confidence\": 0.9, \"reasoning\": \"...\"}.\n\n"+
 		"The task as JSON:\n%s", a.TimeLimit.Seconds(), taskJSON)

@@ -152,7 +152,7 @@ func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 		no, wait = tooMany("Too many requests"), cmp.Or(e.RetrySeconds(), wait)
 	} else if !errors.As(err, &no) {
 		if r.Context().Err() != nil {
-			return // nobody listens any more
+			return // the client has gone
 		}
 		no = refusal{http.StatusInternalServerError, "Internal error"}
 		if arena.CodeOf(err) == arena.CodeUnavailable {

@@ -81,7 +81,7 @@ func (t *turn) choose(ctx context.Context) (v protocol.Verdict, over bool) {
 	x := t.d.o.Client.Do(ctx, protocol.Request{
 		Method: http.MethodGet, URL: below(t.base, "wellknown"), Limit: min(askLimit, t.a.TimeLimit/10), WholeCall: true,
 	})
-	switch x.Failure { //nolint:exhaustive // whoever answered something is asked
+	switch x.Failure { //nolint:exhaustive // any answer proves that the host can be reached
 	case protocol.FailBlocked, protocol.FailDNS, protocol.FailRefused, protocol.FailUnreachable, protocol.FailTLS, protocol.FailBusy:
 		t.exchange = x
 		return protocol.Judge(x)

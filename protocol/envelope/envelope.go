@@ -60,7 +60,7 @@ type Envelope struct {
 	TS        time.Time       `json:"-"`
 	Type      Type            `json:"type"`
 	Sender    Party           `json:"sender"`
-	Recipient *Party          `json:"recipient,omitempty"` // nil: everyone
+	Recipient *Party          `json:"recipient,omitempty"` // nil: none, all may read it
 	Payload   json.RawMessage `json:"payload"`
 	Thread    *Thread         `json:"thread,omitempty"`
 	Meta      *Meta           `json:"meta,omitempty"`
@@ -89,7 +89,7 @@ type Meta struct {
 	Hop *float64 `json:"hop,omitempty"`
 }
 
-// To returns the recipient's id, "" for everyone.
+// To returns the recipient's id, "" if there is none.
 func (e *Envelope) To() string {
 	if e.Recipient == nil {
 		return ""

@@ -69,7 +69,7 @@ type Draft struct {
 	Type      Type
 	ID        string // "" makes one
 	At        time.Time
-	Recipient string // did:key, "" everyone
+	Recipient string // did:key; "": none
 	Thread    string // "" none
 	TTL       time.Duration
 	Payload   any

@@ -146,7 +146,7 @@ func (l *Log) admit(e *Envelope, facts Facts) func([]arena.Envelope, *arena.Enve
 		if s.Recipient != "" && s.Recipient != l.self.DID() {
 			return arena.Errorf(arena.CodeForbidden, "what is said in a thread of the arena goes to the arena alone")
 		}
-		s.Seq = -1 // nobody reads it before the round has closed
+		s.Seq = -1 // not readable before the round has closed
 		return nil
 	}
 }

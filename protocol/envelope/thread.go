@@ -89,7 +89,7 @@ type Conversation struct {
 	RequestID string
 	Offers    map[string]Facts // by did:key: the last one
 	due       time.Time        // of the timeout of the state; zero: none
-	silent    bool             // a timeout has ended it, and nobody has said so yet
+	silent    bool             // a timeout has ended it, and the peer has not been informed yet
 }
 
 // Replay returns the conversation after these envelopes.

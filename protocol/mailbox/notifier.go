@@ -58,8 +58,8 @@ func NewNotifier(bus Bus) *Notifier {
 	return b
 }
 
-// Notify wakes everyone who waits for the key. Call it after the commit of what
-// they wait for.
+// Notify wakes all that wait for the key. Call it after the commit of what they
+// wait for.
 func (b *Notifier) Notify(key string) {
 	b.wake(key)
 	if b.bus != nil {

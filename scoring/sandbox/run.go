@@ -55,7 +55,7 @@ func newRun(longest int64) *run {
 	r := &run{vm: goja.New(), limit: Allowance{MaxSteps, MaxMemory}, longest: longest}
 	r.vm.SetMaxCallStackSize(MaxDepth)
 	r.vm.SetTimeSource(func() time.Time { return time.Unix(946_684_800, 0).UTC() }) // 2000-01-01
-	source := rand.New(rand.NewPCG(1, 2))                                           //nolint:gosec // the same numbers for everyone are the point
+	source := rand.New(rand.NewPCG(1, 2))                                           //nolint:gosec // every run must get the same numbers
 	r.vm.SetRandSource(source.Float64)
 
 	global := r.vm.GlobalObject()

@@ -19,7 +19,7 @@ func digestOf(issuer, subject string) string {
 }
 
 // EraseIdentities deletes the identities of an owner at OIDC issuers, and records
-// by digest that tokens issued until a time identify nobody any more.
+// by digest that tokens issued until a time are no longer accepted.
 func EraseIdentities(ctx context.Context, tx *db.Tx, ownerID string, at time.Time) error {
 	gone, err := db.All(ctx, tx, func(r db.Row) (i arena.Identity, err error) { return i, r.Scan(&i.Issuer, &i.Subject) },
 		`SELECT i.issuer, i.subject FROM identities i WHERE i.owner_id = $1 ORDER BY i.issuer, i.subject`, ownerID)

@@ -9,8 +9,8 @@
 //
 // # What is promised
 //
-// Nobody waits for Redis. Publish and Wake put into a bounded queue; Take
-// gives an error at once while Redis is away.
+// No caller waits for Redis. Publish and Wake put into a bounded queue; Take
+// returns an error at once while Redis is away.
 //
 // A message may be lost: the queue was full, a connection broke, Redis was
 // restarted. It is never lost silently while both nodes live: the subscriber
@@ -31,9 +31,9 @@
 // slot and one connection of each node, and the cluster spreads the lanes over
 // its shards.
 //
-// Whoever may write to this Redis may show spectators what never happened, so
-// it belongs into the arena's own network, with a password. Results cannot be
+// A client that may write to this Redis can show spectators false events, so it
+// belongs in the arena's own network, with a password. Results cannot be
 // changed through it.
 //
-// arena/server may import it, nobody else.
+// Only arena/server may import it.
 package bus

@@ -243,8 +243,8 @@ func (s *session) listen(ctx context.Context) error {
 	}
 }
 
-// confirmed handles the answer to a command of follow. It reports false when
-// nobody asked for it.
+// confirmed handles the answer to a command of follow. It returns false for an
+// answer without a command.
 func (s *session) confirmed(in *redis.Subscription) bool {
 	if strings.HasSuffix(in.Kind, "unsubscribe") {
 		s.mu.Lock()

@@ -79,7 +79,7 @@ func (b *Bus) Viewers(matchID string) int {
 	return b.viewers.totals[matchID]
 }
 
-// farewell informs the other nodes that nobody watches here any more.
+// farewell informs the other nodes that this node has no spectators any more.
 func (b *Bus) farewell() { b.Publish(topicViewers, viewersText(viewersAll, nil)) }
 
 func viewersText(head string, counts map[string]int) []byte {

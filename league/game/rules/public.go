@@ -56,7 +56,7 @@ type Hand struct {
 	Out    bool     `json:"out,omitempty"`
 }
 
-// Said is a line of a player, or of nobody if Player is −1.
+// Said is a line of a player, or of the game itself if Player is −1.
 type Said struct {
 	Player int    `json:"player"`
 	Text   string `json:"text"`

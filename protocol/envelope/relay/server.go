@@ -48,7 +48,7 @@ type Options struct {
 	Store    Store
 	Events   Events
 	// Awake is called when an unavailable agent asks for its tasks, so that it need
-	// not wait for the next check. nil: nobody.
+	// not wait for the next check. nil: none is.
 	Awake  func(ctx context.Context, agentID string)
 	Dev    bool // offers POST /seed and lets every key post, not only those of registered agents
 	Now    func() time.Time

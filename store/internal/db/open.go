@@ -96,8 +96,8 @@ func (d *DB) Close() error {
 }
 
 // Lock makes sure that no other server uses a SQLite file until Close, or until
-// this process ends, in whatever way. It keeps nobody from reading or writing the
-// file without a lock of its own. On PostgreSQL, which several servers share, it
+// this process ends, in whatever way. Programs that do not ask for the lock can
+// still read and write the file. On PostgreSQL, which several servers share, it
 // does nothing.
 //
 // The lock is that of an exclusive transaction on an empty database beside the
