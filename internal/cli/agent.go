@@ -95,6 +95,16 @@ func agentPath(id, resource string) string { return "/v1/agents/" + url.PathEsca
 // isAgentID reports whether a text is the id of an agent and not its name.
 func isAgentID(text string) bool { return strings.HasPrefix(text, "ag_") && len(text) >= 20 }
 
+// ownAgent returns the session of owned and the agent of a name or id in it.
+func (c *AgentCmd) ownAgent(p *Process, name string) (*session, agent, error) {
+	s, err := c.owned(p)
+	if err != nil {
+		return nil, agent{}, err
+	}
+	found, err := s.find(name)
+	return s, found, err
+}
+
 // find returns the agent of a name or an id: one of the caller's own first.
 func (s *session) find(name string) (agent, error) {
 	if isAgentID(name) {
@@ -320,11 +330,7 @@ func (c *agentResumeCmd) Run(p *Process, group *AgentCmd) error {
 
 // change checks, pauses or resumes the agent.
 func (o oneAgent) change(p *Process, group *AgentCmd, action string) error {
-	s, err := group.owned(p)
-	if err != nil {
-		return err
-	}
-	found, err := s.find(o.Agent)
+	s, found, err := group.ownAgent(p, o.Agent)
 	if err != nil {
 		return err
 	}

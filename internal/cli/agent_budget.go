@@ -63,11 +63,7 @@ type budgetUse struct {
 }
 
 func (c *agentBudgetCmd) Run(p *Process, group *AgentCmd) error {
-	s, err := group.owned(p)
-	if err != nil {
-		return err
-	}
-	found, err := s.find(c.Agent)
+	s, found, err := group.ownAgent(p, c.Agent)
 	if err != nil {
 		return err
 	}

@@ -49,11 +49,7 @@ func (c *agentLogsCmd) Run(p *Process, group *AgentCmd) error {
 	case c.Limit < 1 || c.Limit > 100:
 		return errors.New("--limit must be between 1 and 100")
 	}
-	s, err := group.owned(p)
-	if err != nil {
-		return err
-	}
-	found, err := s.find(c.Agent)
+	s, found, err := group.ownAgent(p, c.Agent)
 	if err != nil {
 		return err
 	}
@@ -164,11 +160,7 @@ type agentRehearseCmd struct {
 }
 
 func (c *agentRehearseCmd) Run(p *Process, group *AgentCmd) error {
-	s, err := group.owned(p)
-	if err != nil {
-		return err
-	}
-	found, err := s.find(c.Agent)
+	s, found, err := group.ownAgent(p, c.Agent)
 	if err != nil {
 		return err
 	}
@@ -269,11 +261,7 @@ type agentChallengeCmd struct {
 }
 
 func (c *agentChallengeCmd) Run(p *Process, group *AgentCmd, watch Watcher) error {
-	s, err := group.owned(p)
-	if err != nil {
-		return err
-	}
-	own, err := s.find(c.Agent)
+	s, own, err := group.ownAgent(p, c.Agent)
 	if err != nil {
 		return err
 	}
