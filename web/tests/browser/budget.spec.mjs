@@ -161,6 +161,19 @@ test('nothing moves by itself while matches are played', async (t) => {
   assert.deepEqual(over, []);
 });
 
+test('fonts wait for the first view, and not on the next visit', { skip: ONLY && !ONLY.includes('lobby') }, async () => {
+  const { page, go, settled, close } = await open('');
+  await page.addInitScript(() => addEventListener('DOMContentLoaded', () => (window.early = 'fonts' in document.documentElement.dataset)));
+  const { lobby: [path, ready] } = await pages();
+  for (const early of [false, true]) {
+    await go(path);
+    await settled(ready);
+    await page.waitForFunction(() => 'fonts' in document.documentElement.dataset && document.fonts.check('16px "Archivo Variable"'));
+    assert.equal(await page.evaluate(() => window.early), early);
+  }
+  await close();
+});
+
 test('LCP of the first pages on slow 4G, reported', { timeout: PATIENCE }, async (t) => {
   const known = await pages();
   for (const name of ['lobby', 'duel', 'embed'].filter((n) => known[n])) {
