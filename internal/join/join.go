@@ -90,7 +90,8 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer release()
 	s.matches = &matches{
-		arena: arena, agentID: s.c.AgentID, board: b, interval: cmp.Or(o.Interval, firstInterval), changed: s.check,
+		// With its key the agent has a rate of its own; agents of one address share one without.
+		arena: arena.As(s.c.AgentKey), agentID: s.c.AgentID, board: b, interval: cmp.Or(o.Interval, firstInterval), changed: s.check,
 		byID: map[string]*match{}, ended: map[string]bool{}, deltas: map[string]float64{},
 	}
 	return s.play(ctx)

@@ -195,7 +195,12 @@ func (w *world) newKey(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// match wants the agent's key: without it, all agents of an address share a rate.
 func (w *world) match(rw http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Authorization") != "Bearer "+w.key {
+		refuse(rw, 429, "rate_limited")
+		return
+	}
 	body, ok := w.matches[r.PathValue("id")]
 	if !ok {
 		refuse(rw, 404, "not_found")
