@@ -69,7 +69,9 @@ owners() { in_root arena admin owner list --url "$url" --token "$token" | grep -
 echo "== install"
 install 9.0.0
 [ "$(in_root stat -c '%U:%G %a' /etc/arena/arena.env)" = "root:arena 640" ] || fail "mode of the settings file"
-[ "$(in_root stat -c '%U:%G %a' /var/lib/arena)" = "arena:arena 750" ] || fail "mode of the data folder"
+for folder in /var/lib/arena /var/backups/arena; do
+  [ "$(in_root stat -c '%U:%G %a' $folder)" = "arena:arena 750" ] || fail "mode of the folder $folder"
+done
 in_root arena config --config /etc/arena/arena.env --check
 for path in usr/share/man/man1/arena.1.gz usr/share/bash-completion/completions/arena usr/bin/arena-bench; do
   [ -s "$root/$path" ] || fail "$path is missing"

@@ -12,7 +12,7 @@ fi
 if ! getent passwd arena >/dev/null; then
   useradd --system --gid arena --home-dir /var/lib/arena --no-create-home --shell /usr/sbin/nologin --comment "Agora Arena" arena
 fi
-install -d -m 0750 -o arena -g arena /var/lib/arena
+install -d -m 0750 -o arena -g arena /var/lib/arena /var/backups/arena
 chown root:arena /etc/arena/arena.env # it may hold secrets
 chmod 0640 /etc/arena/arena.env
 

@@ -5,5 +5,5 @@ if [ -d /run/systemd/system ]; then
   systemctl daemon-reload
 fi
 if [ "$1" = purge ] && [ -d /var/lib/arena ]; then
-  echo "The data of Agora Arena is kept in /var/lib/arena."
+  echo "The data of Agora Arena is kept in /var/lib/arena, its backups in /var/backups/arena."
 fi
