@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -37,7 +38,8 @@ func (s *Store) Snapshot(ctx context.Context, file string, progress func(CopyPro
 		}
 	}()
 	began := s.now()
-	to, err := Open(ctx, "sqlite:"+file, Options{Logger: s.log, Now: s.now})
+	// The migrations of the copy are no news of the arena.
+	to, err := Open(ctx, "sqlite:"+file, Options{Logger: slog.New(slog.DiscardHandler), Now: s.now})
 	if err != nil {
 		return report, targetError{err}
 	}

@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"bytes"
 	"database/sql"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -65,6 +67,22 @@ func TestStore_Snapshot(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A copy is no news: nothing about its schema is in the log of the arena.
+func TestStore_Snapshot_log(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	url := sqliteURL(t)
+	openStore(t, url)
+	s, err := store.Open(t.Context(), url, store.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if _, err := s.Snapshot(t.Context(), filepath.Join(t.TempDir(), "copy.db"), silent); err != nil || log.Len() > 0 {
+		t.Errorf("%v, logged %s", err, log.String())
 	}
 }
 
