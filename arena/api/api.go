@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -85,8 +86,9 @@ type MatchOptions struct {
 	Viewers func(matchID string) int
 	// Record returns the signed record of a finished match.
 	Record func(ctx context.Context, rows record.Rows) (record.Signed, error)
-	// Card returns a PNG of a match; league is the title of its league.
-	Card func(m visibility.Match, league string) ([]byte, error)
+	// Card returns a PNG of a match. league is the title of its league, and state
+	// the public state of its game, nil if there is none.
+	Card func(m visibility.Match, league string, state json.RawMessage) ([]byte, error)
 	// Notation returns the games of a match in the notation of its game, and
 	// not_found if there is none.
 	Notation func(ctx context.Context, m visibility.Match, league string, rounds []visibility.ClosedRound) (arena.Notation, error)
@@ -400,6 +402,7 @@ type Visible interface {
 	Rounds(ctx context.Context, m visibility.Match) ([]arena.Round, error)
 	ClosedRounds(ctx context.Context, m visibility.Match) ([]visibility.ClosedRound, error)
 	Verdicts(ctx context.Context, m visibility.Match) ([]arena.Verdict, error)
+	Position(ctx context.Context, m visibility.Match) (json.RawMessage, error)
 	Events(ctx context.Context, l visibility.Log, since int64, limit int) ([]arena.Event, error)
 	RecordRows(ctx context.Context, id string, maxEvents int64) (record.Rows, error)
 }

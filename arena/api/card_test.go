@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
@@ -29,4 +31,29 @@ func TestAPI_card(t *testing.T) {
 		t.Errorf("of a match that is over: %q", keep)
 	}
 	m.do("GET", "/v1/matches/m_00000000000000000000000000/card.png", "", nil).is(404)
+}
+
+// The card of a match of a game gets the position, as spectators see it.
+func TestAPI_card_position(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.do("POST", "/v1/leagues", w.admin, object{"slug": "fours", "title": "Fours", "game": object{"name": "connect_four"}, "time_limit_seconds": 5, "rated": false}).is(201)
+	a, b := w.agent(w.alice, "a", "fours"), w.agent(w.bob, "b", "fours")
+	id := w.do("POST", "/v1/matches", w.admin, object{"league": "fours", "agents": []string{a, b}}).is(201).str("match_id")
+	card := func(want string) {
+		t.Helper()
+		if got := string(w.do("GET", "/v1/matches/"+id+"/card.png", "", nil).is(200).body); !strings.HasSuffix(got, " in Fours "+want) {
+			t.Errorf("got %q, want the position %q", got, want)
+		}
+	}
+	card("")
+	lease, m := w.play(id)
+	card("")
+	closed := arena.Event{MatchID: id, Round: 1, At: testNow, Type: arena.EventRoundClosed, Body: json.RawMessage(`{"seats":[],"state":{"kind":"grid"}}`)}
+	if _, err := w.store.CloseRound(t.Context(), lease, arena.RoundClose{Round: 1, Seats: m.Seats}, func([]arena.Event) ([]arena.Event, error) {
+		return []arena.Event{closed}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	card(`{"kind":"grid"}`)
 }

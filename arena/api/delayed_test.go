@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -16,7 +17,9 @@ import (
 func TestAPI_delayed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *parts) {
-		o.Matches.Card = func(m visibility.Match, _ string) ([]byte, error) { return fmt.Appendf(nil, "round %d", m.Round), nil }
+		o.Matches.Card = func(m visibility.Match, _ string, _ json.RawMessage) ([]byte, error) {
+			return fmt.Appendf(nil, "round %d", m.Round), nil
+		}
 	})
 	w.league("quiz", object{"visibility": "delayed:30"})
 	a, b := w.agent(w.alice, "a", "quiz"), w.agent(w.bob, "b", "quiz")

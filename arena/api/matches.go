@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -40,7 +41,7 @@ type matchHandlers struct {
 	leagues leagueReader
 	views   *matchViews
 	sign    func(ctx context.Context, rows record.Rows) (record.Signed, error)
-	draw    func(m visibility.Match, league string) ([]byte, error)
+	draw    func(m visibility.Match, league string, state json.RawMessage) ([]byte, error)
 	write   func(ctx context.Context, m visibility.Match, league string, rounds []visibility.ClosedRound) (arena.Notation, error)
 }
 
@@ -368,7 +369,11 @@ func (h *matchHandlers) card(ctx context.Context, in *IDParam) (*cardOutput, err
 	if err != nil {
 		return nil, err
 	}
-	picture, err := h.draw(m, l.Title)
+	state, err := h.visible.Position(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	picture, err := h.draw(m, l.Title, state)
 	if err != nil {
 		return nil, err
 	}

@@ -182,8 +182,8 @@ func testOptions(t testing.TB) parts {
 		},
 		Matches: MatchOptions{
 			Visible: struct{ Visible }{}, Viewers: func(string) int { return 3 }, Record: signRecord, Notation: noNotation,
-			Card: func(m visibility.Match, league string) ([]byte, error) {
-				return []byte("picture of " + m.ID + " in " + league), nil
+			Card: func(m visibility.Match, league string, state json.RawMessage) ([]byte, error) {
+				return fmt.Appendf(nil, "picture of %s in %s %s", m.ID, league, state), nil
 			},
 		},
 		Votes: VoteOptions{Open: struct{ Votes }{}, Secret: []byte("secret")},

@@ -3,6 +3,7 @@ package card
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"image"
 	"image/draw"
@@ -62,15 +63,20 @@ func New() (*Painter, error) {
 	return &Painter{regular: regular, bold: bold}, nil
 }
 
-// Draw returns the card of a match as a PNG of Width by Height; league is the
-// title of its league.
-func (p *Painter) Draw(visible visibility.Match, league string) ([]byte, error) {
+// Draw returns the card of a match as a PNG of Width by Height. league is the
+// title of its league, and state the public state of its game as spectators see
+// it now; without a state that can be drawn the card has the seats alone.
+func (p *Painter) Draw(visible visibility.Match, league string, state json.RawMessage) ([]byte, error) {
 	m := visible.Row()
 	c := p.canvas()
 	c.head(league, standing(m))
-	if len(m.Seats) == 2 {
+	position, drawn := positionOf(state)
+	switch {
+	case drawn:
+		c.played(m, position)
+	case len(m.Seats) == 2:
 		c.duel(m)
-	} else {
+	default:
 		c.many(m)
 	}
 	picture, err := c.encode()
@@ -235,13 +241,18 @@ func (c *canvas) many(m arena.Match) {
 	if m.Round == 0 {
 		return
 	}
-	seats := slices.Clone(m.Seats)
+	for i, s := range leaders(m.Seats)[:min(4, len(m.Seats))] {
+		c.row(i, c.name(s.Name, s.AgentID), points(s.Points))
+	}
+}
+
+// leaders returns the seats, the best first.
+func leaders(seats []arena.Seat) []arena.Seat {
+	seats = slices.Clone(seats)
 	slices.SortStableFunc(seats, func(a, b arena.Seat) int {
 		return cmp.Or(cmp.Compare(max(a.Place, 1), max(b.Place, 1)), cmp.Compare(b.Points, a.Points))
 	})
-	for i, s := range seats[:min(4, len(seats))] {
-		c.row(i, c.name(s.Name, s.AgentID), points(s.Points))
-	}
+	return seats
 }
 
 // name returns the name of an agent as far as the fonts can show it, else the

@@ -54,7 +54,7 @@ func TestPainter_Draw(t *testing.T) {
 		"one":       match(arena.MatchCancelled, 0, "Quill"),
 		"empty":     match(arena.MatchRunning, 1),
 	} {
-		data, err := p.Draw(visibilitytest.Match(m), "Open Trivia & <b>more</b>")
+		data, err := p.Draw(visibilitytest.Match(m), "Open Trivia & <b>more</b>", nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -173,7 +173,7 @@ func BenchmarkPainter_Draw(b *testing.B) {
 		m := match(arena.MatchRunning, 2, make([]string, n)...)
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := p.Draw(visibilitytest.Match(m), "Open Trivia"); err != nil {
+				if _, err := p.Draw(visibilitytest.Match(m), "Open Trivia", nil); err != nil {
 					b.Fatal(err)
 				}
 			}

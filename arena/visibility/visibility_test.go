@@ -350,3 +350,88 @@ func TestScheduled(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// The position of a game is the latest one that spectators see, and none of a later
+// event. Threat F1.
+func TestReader_Position(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		v    arena.Visibility
+		game bool
+		seq  int64 // of the match as spectators see it
+		want string
+	}{
+		"live":             {"live", true, 0, `"closed 2"`},
+		"sealed":           {"sealed", true, 0, `"closed 2"`},
+		"in a round":       {"live", true, 3, `"open 1"`},
+		"events of agents": {"live", true, 301, `"closed 1"`},
+		"before the first": {"live", true, 1, ""},
+		"of a quiz":        {"live", false, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := running(c.v)
+			s.m.Round = 2
+			if c.game {
+				s.m.Settings.Game = &arena.GameSpec{Name: "chess"}
+			}
+			add := func(of arena.EventType, round int, body string) {
+				s.add(of, round)
+				s.events[len(s.events)-1].Body = []byte(body)
+			}
+			add(arena.EventMatchScheduled, 0, `{}`)
+			add(arena.EventRoundStarted, 1, `{"state":"open 1"}`)
+			add(arena.EventSeatOutcome, 1, `{"state":"of an agent"}`)
+			add(arena.EventRoundClosed, 1, `{"state":"closed 1"}`)
+			for range 300 {
+				add(arena.EventSeatOutcome, 1, `{}`)
+			}
+			add(arena.EventRoundClosed, 2, `{"state":"closed 2"}`)
+			add(arena.EventMatchFinished, 0, `{}`)
+			if c.seq > 0 {
+				s.m.Seq = c.seq
+			}
+			r := reader(t, s)
+			m, err := r.Match(t.Context(), "m_1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := r.Position(t.Context(), m); string(got) != c.want || err != nil {
+				t.Errorf("got %s, %v, want %s", got, err, c.want)
+			}
+		})
+	}
+}
+
+// Of a delayed match the position is as old as all that spectators see of it.
+func TestReader_Position_delayed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := running("delayed:30")
+		s.m.Settings.Game = &arena.GameSpec{Name: "chess"}
+		add := func(of arena.EventType, round int, state string, change ...func()) {
+			s.add(of, round, change...)
+			s.events[len(s.events)-1].Body = []byte(`{"state":"` + state + `"}`)
+		}
+		add(arena.EventMatchScheduled, 0, "")
+		add(arena.EventRoundStarted, 1, "open 1", func() { s.m.Round, s.m.RoundOpen = 1, true })
+		time.Sleep(20 * time.Second)
+		add(arena.EventRoundClosed, 1, "closed 1", func() { s.m.RoundOpen = false })
+		r := reader(t, s)
+		see := func(want string) {
+			t.Helper()
+			m, err := r.Match(t.Context(), "m_1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := r.Position(t.Context(), m); string(got) != want || err != nil {
+				t.Errorf("got %s, %v, want %s", got, err, want)
+			}
+		}
+		see("")
+		time.Sleep(11 * time.Second)
+		see(`"open 1"`)
+		time.Sleep(20 * time.Second)
+		see(`"closed 1"`)
+	})
+}
