@@ -402,3 +402,53 @@ type SignInAttempt struct {
 	Return     string // path of the page to show then
 	Invitation string // secret of the invitation that the person takes up; "" none
 }
+
+// MailKind is what a mail is about.
+type MailKind string
+
+// The kinds of mails.
+const (
+	MailConfirm MailKind = "confirm" // a link that confirms the address of an owner
+	MailReset   MailKind = "reset"   // links that re-issue the tokens of the owners with an address
+	MailPause   MailKind = "pause"   // the arena has paused an agent
+)
+
+// QueuedMail is a mail that waits for its delivery. It holds neither its text nor
+// a link, which are made when it is sent.
+type QueuedMail struct {
+	ID        string
+	Kind      MailKind
+	OwnerID   string // "" of MailReset: the owners are looked up when it is sent
+	AgentID   string // of MailPause
+	Pause     Pause  // of MailPause, without Since
+	Address   string // it is sent to, or that a reset was asked for
+	CreatedAt time.Time
+	NextAt    time.Time // of the next attempt
+	GiveUpAt  time.Time // no attempt begins from then on
+	EndedAt   time.Time // sent, or given up; zero: it waits
+	Attempts  int       // that have begun
+}
+
+// MailLimits bound how many mails are queued.
+type MailLimits struct {
+	Waiting  int           // that wait, in all
+	PerHour  int           // of one kind to one address
+	PerAgent time.Duration // between two mails about one agent
+}
+
+// MailLink is a link of a mail, which can be used once. Only the SHA-256 of its
+// secret is kept.
+type MailLink struct {
+	Hash      [32]byte
+	Kind      MailKind
+	OwnerID   string
+	Address   string // it was sent to
+	ExpiresAt time.Time
+}
+
+// MailSettings are changes to where and whether an owner gets mails; nil: as
+// before.
+type MailSettings struct {
+	Email  *string // "" none
+	Pauses *bool   // whether the arena writes when it pauses an agent
+}

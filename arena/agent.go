@@ -18,6 +18,9 @@ type Owner struct {
 	ErasedAt      time.Time // when its personal data was deleted; zero: it is not deleted
 	Network       string    // public network it signed up from, see AddressKeys; "" unknown
 	Role          Role      // what this person may do beside having agents
+
+	EmailConfirmedAt time.Time // when it was shown that Email is read; zero: it was not
+	NoPauseMails     bool      // the arena writes no mail when it pauses an agent
 }
 
 // OwnerSummary is an owner in the list of admins.

@@ -21,6 +21,7 @@ const (
 
 	SessionPrefix    = "ss_"
 	InvitationPrefix = "in_"
+	MailPrefix       = "ml_"
 )
 
 // idAlphabet is in ASCII order, so that ids sort by the time they were made.

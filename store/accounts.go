@@ -26,6 +26,8 @@ var ownerTable = db.NewTable("owners", "o",
 	db.Time("erased_at", func(o *arena.Owner) *time.Time { return &o.ErasedAt }),
 	db.Text("role", func(o *arena.Owner) *arena.Scope { return &o.Role.Scope }),
 	db.JSON("role_leagues", func(o *arena.Owner) *[]string { return &o.Role.Leagues }),
+	db.Time("email_confirmed_at", func(o *arena.Owner) *time.Time { return &o.EmailConfirmedAt }),
+	db.Bool("no_pause_mails", func(o *arena.Owner) *bool { return &o.NoPauseMails }),
 )
 
 // ownerSummaryTable is ownerTable with the sizes that admins see.
@@ -320,23 +322,50 @@ func (s *Store) ReplaceTokens(ctx context.Context, ownerID string, fresh []arena
 		if err != nil {
 			return err
 		}
-		if !o.ErasedAt.IsZero() {
-			return arena.Errorf(arena.CodeConflict, "owner %s was deleted", ownerID)
-		}
-		n, err := db.Exec(ctx, tx, `UPDATE tokens SET revoked_at = $1 WHERE owner_id = $2 AND revoked_at = 0`, db.Millis(s.now()), ownerID)
+		revoked, err = s.replaceTokens(ctx, tx, o, fresh, audit...)
+		return err
+	})
+	return revoked, s.wrap(err, "replace tokens of %s", ownerID)
+}
+
+func (s *Store) replaceTokens(ctx context.Context, tx *db.Tx, o arena.Owner, fresh []arena.Token, audit ...arena.AuditEntry) (revoked int, err error) {
+	if !o.ErasedAt.IsZero() {
+		return 0, arena.Errorf(arena.CodeConflict, "owner %s was deleted", o.ID)
+	}
+	n, err := db.Exec(ctx, tx, `UPDATE tokens SET revoked_at = $1 WHERE owner_id = $2 AND revoked_at = 0`, db.Millis(s.now()), o.ID)
+	if err != nil {
+		return 0, err
+	}
+	if err := people.EndSessions(ctx, tx, o.ID); err != nil {
+		return 0, err
+	}
+	if _, err := insertTokens.Exec(ctx, tx, fresh...); err != nil {
+		return 0, err
+	}
+	return int(n), base.InsertAudit(ctx, tx, audit...)
+}
+
+// ResetTokens does what ReplaceTokens does, with a link of the kind reset whose
+// secret has the SHA-256 hash, and uses up all such links of the owner. fresh
+// returns the owner's new token. not_found: there is no such link, or it has
+// expired; conflict: the owner was deleted.
+func (s *Store) ResetTokens(ctx context.Context, hash [32]byte, fresh func(o arena.Owner) (arena.Token, arena.AuditEntry, error)) (o arena.Owner, revoked int, err error) {
+	err = s.write(ctx, string(hash[:]), func(ctx context.Context, tx *db.Tx) error {
+		l, err := s.TakeMailLink(ctx, tx, arena.MailReset, hash)
 		if err != nil {
 			return err
 		}
-		revoked = int(n)
-		if err := people.EndSessions(ctx, tx, ownerID); err != nil {
+		if o, err = oneOwner(ctx, tx, l.OwnerID, s.d.Lock("o")); err != nil {
 			return err
 		}
-		if _, err := insertTokens.Exec(ctx, tx, fresh...); err != nil {
+		t, audit, err := fresh(o)
+		if err != nil {
 			return err
 		}
-		return base.InsertAudit(ctx, tx, audit...)
+		revoked, err = s.replaceTokens(ctx, tx, o, []arena.Token{t}, audit)
+		return err
 	})
-	return revoked, s.wrap(err, "replace tokens of %s", ownerID)
+	return o, revoked, s.wrap(err, "reset tokens")
 }
 
 // RevokeToken ends a token and stores the audit entries about it; ownerID is

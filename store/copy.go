@@ -33,6 +33,8 @@ var tables = []table{
 	{"erased_identities", []string{"digest"}, 1024},
 	{"sessions", []string{"id"}, 512},
 	{"invitations", []string{"id"}, 512},
+	{"outbox", []string{"id"}, 512},
+	{"mail_links", []string{"hash"}, 512},
 	{"signing_keys", []string{"kid"}, 512},
 	{"agents", []string{"id"}, 512},
 	{"tokens", []string{"id"}, 512},

@@ -21,6 +21,7 @@ import (
 	"github.com/agora-arena/arena/store/internal/db"
 	"github.com/agora-arena/arena/store/internal/writer"
 	"github.com/agora-arena/arena/store/mailbox"
+	"github.com/agora-arena/arena/store/outbox"
 	"github.com/agora-arena/arena/store/people"
 	"github.com/agora-arena/arena/store/results"
 )
@@ -45,6 +46,7 @@ type Store struct {
 	*certificates.Files
 	*budgets.Uses
 	*people.Access
+	*outbox.Outbox
 
 	log    *slog.Logger
 	now    func() time.Time
@@ -101,6 +103,7 @@ func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 	s.Messages, s.Relay, s.PulledTasks = mailbox.NewMessages(s.base), mailbox.NewRelay(s.base), mailbox.NewPulledTasks(s.base)
 	s.Games = results.NewGames(s.base)
 	s.Files = certificates.NewFiles(s.base)
+	s.Outbox = outbox.New(s.base)
 	s.Uses = budgets.NewUses(s.base)
 	return s, nil
 }

@@ -69,6 +69,7 @@ const joinedWith = `(SELECT j.target FROM audit j WHERE j.actor = $1 AND j.actio
 func personalRows() []string {
 	return []string{
 		`DELETE FROM sessions WHERE owner_id = $1`,
+		`DELETE FROM mail_links WHERE owner_id = $1`,
 		`UPDATE invitations SET name = '', email = '' WHERE id IN ` + joinedWith,
 		`UPDATE tokens SET name = '', last_used_by = '' WHERE owner_id = $1`,
 
@@ -126,7 +127,8 @@ func (s *Store) EraseOwner(ctx context.Context, e arena.OwnerErasure, audit ...a
 			{`UPDATE tokens SET revoked_at = $1 WHERE owner_id = $2 AND revoked_at = 0`, []any{now, e.OwnerID}},
 			{`UPDATE entries SET withdrawn_at = $1 WHERE withdrawn_at = 0 AND agent_id IN (SELECT a.id FROM agents a WHERE a.owner_id = $2)`, []any{now, e.OwnerID}},
 			{`UPDATE agents SET retired_at = $1 WHERE owner_id = $2 AND retired_at = 0`, []any{now, e.OwnerID}},
-			{`UPDATE owners SET name = $1, email = '', network = '', suspended_at = 0, suspend_reason = '',
+			{`DELETE FROM outbox WHERE owner_id = $1 OR lower(address) IN (SELECT lower(o.email) FROM owners o WHERE o.id = $1 AND o.email <> '')`, []any{e.OwnerID}},
+			{`UPDATE owners SET name = $1, email = '', email_confirmed_at = 0, no_pause_mails = 0, network = '', suspended_at = 0, suspend_reason = '',
 				role = '', role_leagues = '[]', erased_at = CASE WHEN erased_at > 0 THEN erased_at ELSE $2 END WHERE id = $3`, []any{arena.DeletedOwner, at, e.OwnerID}},
 		} {
 			if _, err := db.Exec(ctx, tx, change.query, change.args...); err != nil {

@@ -108,6 +108,10 @@ type Config struct {
 	OIDCClientSecret string // "": a public client
 	OIDCName         string // "": the issuer's host
 
+	SMTP         *url.URL // nil: no mail
+	SMTPPassword string
+	MailFrom     string
+
 	values map[string]value // by key, as they were given
 }
 
@@ -221,8 +225,21 @@ func (c Config) Validate() error {
 	if c.OIDCClientID == "" && c.OIDCClientSecret != "" {
 		problems = append(problems, errors.New("ARENA_OIDC_CLIENT_ID: must be set with ARENA_OIDC_CLIENT_SECRET"))
 	}
-	problems = append(problems, c.validateBackup())
+	problems = append(problems, c.validateMail(), c.validateBackup())
 	return errors.Join(problems...)
+}
+
+func (c Config) validateMail() error {
+	noServer := c.SMTP == nil && c.values["ARENA_SMTP"].text == ""
+	switch {
+	case c.SMTP != nil && c.MailFrom == "" && c.values["ARENA_MAIL_FROM"].text == "":
+		return errors.New("ARENA_MAIL_FROM: must be set with ARENA_SMTP")
+	case c.SMTP != nil && (c.SMTP.User.Username() == "") != (c.SMTPPassword == ""):
+		return errors.New("ARENA_SMTP_PASSWORD: must be set if ARENA_SMTP has a user, and only then")
+	case noServer && c.MailFrom+c.SMTPPassword != "":
+		return errors.New("ARENA_SMTP: must be set with ARENA_MAIL_FROM and ARENA_SMTP_PASSWORD")
+	}
+	return nil
 }
 
 // TLSOn reports whether the arena serves TLS itself.

@@ -12,6 +12,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/mail"
 )
 
 // job is work that is done again and again, once per interval in the whole
@@ -26,6 +27,7 @@ type job struct {
 const (
 	usesEvery     = 10 * time.Second // a last use shows at most this late
 	erasuresEvery = 10 * time.Second // after a match, for the texts of deleted owners in it
+	mailsEvery    = 2 * time.Second  // people wait for them
 )
 
 func (s *Server) jobs() []job {
@@ -60,10 +62,15 @@ func (s *Server) jobs() []job {
 				inBatches(ctx, arena.SessionIdle, s.store.DropSessions),
 				inBatches(ctx, invitationsKept, s.store.DropInvitations),
 				inBatches(ctx, erasedIdentitiesKept, s.store.DropErasedIdentities),
+				inBatches(ctx, mail.Kept, s.store.DropMails),
+				inBatches(ctx, time.Second, s.store.DropMailLinks),
 			)
 		}},
 		{name: "relay", every: 5 * time.Second, run: s.relay.Sweep},
 		{name: "retention", every: 10 * time.Minute, run: s.retain},
+	}
+	if s.mailer != nil {
+		jobs = append(jobs, job{name: "outbox", every: mailsEvery, run: s.mailer.Deliver})
 	}
 	if s.cfg.Backup.To != "" {
 		jobs = append(jobs, job{name: "backup", every: 10 * time.Second, run: s.backUp}) // looks whether one is due

@@ -314,6 +314,32 @@ func parseEmail(v string, to *string) error {
 	return nil
 }
 
+// parseSMTP reads the address of an SMTP server. An error does not repeat it: it
+// may hold a password.
+func parseSMTP(v string, to **url.URL) error {
+	var u *url.URL
+	if err := parseURL(v, &u, "smtp", "smtps"); err != nil || u == nil {
+		return err
+	}
+	if _, has := u.User.Password(); has {
+		return errors.New("must not hold the password; put it into ARENA_SMTP_PASSWORD")
+	}
+	if strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
+		return errors.New("may hold a scheme, a user, a host and a port only")
+	}
+	*to = u
+	return nil
+}
+
+// parseSender accepts an address, with or without a name.
+func parseSender(v string, to *string) error {
+	if _, err := mail.ParseAddress(v); err != nil {
+		return fmt.Errorf("%q is not an address such as arena@example.org or Arena <arena@example.org>", v)
+	}
+	*to = v
+	return nil
+}
+
 func parseCAFile(v string, to *string) error {
 	data, err := os.ReadFile(v) //nolint:gosec // G304: the operator names the file
 	if err != nil {

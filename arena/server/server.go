@@ -24,6 +24,7 @@ import (
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/card"
 	"github.com/agora-arena/arena/arena/certs"
+	"github.com/agora-arena/arena/arena/mail"
 	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/mcp"
 	"github.com/agora-arena/arena/arena/quota"
@@ -81,6 +82,7 @@ type Server struct {
 	pulls     *pull.Hub
 	tasks     *pull.Server
 	mcp       *mcp.Server
+	mailer    *mail.Mailer // nil: no mail
 	pauses    *registry.Pauses
 	runner    *engine.Engine
 	network   *health.Network
@@ -209,6 +211,9 @@ func (s *Server) connect(ctx context.Context) (err error) {
 		return err
 	}
 	if s.visible, err = visibility.NewReader(s.store, time.Now); err != nil {
+		return err
+	}
+	if err = s.newMailer(); err != nil {
 		return err
 	}
 	if s.clients, err = ws.NewClients(ws.Options{Max: s.cfg.Spectators, Now: time.Now}); err != nil {

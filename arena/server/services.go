@@ -12,6 +12,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/account"
 	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/mail"
 	"github.com/agora-arena/arena/arena/match"
 	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/quota"
@@ -215,5 +216,41 @@ func (c Config) CheckServices(ctx context.Context) []error {
 	if err != nil {
 		problems = append(problems, fmt.Errorf("ARENA_OIDC_ISSUER: %s: %w", c.OIDCIssuer, err))
 	}
+	if problem := c.checkMail(ctx); problem != nil {
+		problems = append(problems, problem)
+	}
 	return problems
+}
+
+// checkMail signs in at the SMTP server, if there is one.
+func (c Config) checkMail(ctx context.Context) error {
+	smtp, err := c.newSMTP()
+	if err == nil && smtp != nil {
+		err = smtp.Ready(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("ARENA_SMTP: the server cannot be used: %w", err)
+	}
+	return nil
+}
+
+// newSMTP makes what delivers mails; nil when the arena sends none.
+func (c Config) newSMTP() (*mail.SMTP, error) {
+	if c.SMTP == nil {
+		return nil, nil //nolint:nilnil // nil has a meaning to the callers
+	}
+	return mail.NewSMTP(mail.SMTPOptions{URL: c.SMTP, Password: c.SMTPPassword, From: c.MailFrom})
+}
+
+// newMailer makes what writes to owners, if the arena sends mail.
+func (s *Server) newMailer() error {
+	smtp, err := s.cfg.newSMTP()
+	if err != nil || smtp == nil {
+		return err
+	}
+	s.mailer, err = mail.New(mail.Options{
+		Store: s.store, Sender: smtp, URL: s.url, Now: time.Now, Logger: s.log,
+		NewSecret: func() (string, [32]byte) { return token.NewSecret(token.MailSecretPrefix) },
+	})
+	return err
 }

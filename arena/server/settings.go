@@ -313,6 +313,21 @@ func Settings() []Setting {
 			parse: func(c *Config, v string) error { c.OIDCAdminValue = v; return nil },
 		},
 		{
+			Key:   "ARENA_SMTP",
+			Doc:   "Server that delivers mail to owners: smtp://user@host:587, which has to offer STARTTLS unless it is on this machine, or smtps://user@host:465. Without a user nobody signs in. Empty: the arena sends no mail.",
+			parse: func(c *Config, v string) error { return parseSMTP(v, &c.SMTP) },
+		},
+		{
+			Key: "ARENA_SMTP_PASSWORD", Secret: true,
+			Doc:   "Password of that user.",
+			parse: func(c *Config, v string) error { c.SMTPPassword = v; return nil },
+		},
+		{
+			Key:   "ARENA_MAIL_FROM",
+			Doc:   "Address that mails come from, such as arena@example.org or Arena <arena@example.org>.",
+			parse: func(c *Config, v string) error { return parseOptional(v, &c.MailFrom, parseSender) },
+		},
+		{
 			Key:   "ARENA_JUDGE_URL",
 			Doc:   "Base URL of an OpenAI-compatible service whose language model judges answers, such as https://api.openai.com/v1; /chat/completions is added. Empty: no league can have the judge model.",
 			parse: func(c *Config, v string) error { return parseURL(v, &c.JudgeURL, "https", "http") },

@@ -15,6 +15,7 @@ const (
 
 	SessionSecretPrefix    = "ars_" // in a cookie
 	InvitationSecretPrefix = "ari_" // in a link
+	MailSecretPrefix       = "arm_" // in a link of a mail
 )
 
 // NewSecret returns a new bearer secret, which is the prefix and 256 random bits

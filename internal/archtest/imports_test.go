@@ -67,6 +67,11 @@ func importRules() []importRule {
 			outside: []string{"github.com/coreos/go-oidc/v3", "golang.org/x/oauth2"}, tests: []string{"github.com/golang-jwt/jwt/v5"},
 		},
 		{dir: "arena/signin/signintest", why: "a real OIDC provider for tests, standard library only"},
+		{
+			dir: "arena/mail", ours: []string{"arena", "arena/plaintext"}, outside: []string{"github.com/wneessen/go-mail"},
+			why: "adapter: the only package that sends mail; the queue is handed in", tests: []string{"github.com/google/go-cmp"},
+		},
+		{dir: "arena/mail/mailtest", why: "an SMTP server for tests; standard library only"},
 		{dir: "arena/match", ours: []string{"arena", "arena/record"}, why: "service: its parts are handed in"},
 		{dir: "arena/takeout", ours: domain, why: "adapter: the archive of an owner's data; the rows are handed in"},
 		{dir: "arena/vitals", ours: domain, outside: []string{"golang.org/x/sys"}, why: "service: what it looks at is handed in"},
@@ -116,7 +121,7 @@ func importRules() []importRule {
 			tests: []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
 		},
 		{
-			dir: "store", ours: []string{"arena", "migrations", "store/budgets", "store/certificates", "store/mailbox", "store/people", "store/results", "store/internal/base", "store/internal/db", "store/internal/writer"}, why: "adapter: every SQL statement",
+			dir: "store", ours: []string{"arena", "migrations", "store/budgets", "store/certificates", "store/mailbox", "store/outbox", "store/people", "store/results", "store/internal/base", "store/internal/db", "store/internal/writer"}, why: "adapter: every SQL statement",
 			outside: []string{"github.com/pressly/goose/v3", "github.com/klauspost/compress", "golang.org/x/net/publicsuffix"},
 		},
 		{dir: "store/fill", why: "rows for benchmarks and tests of queries, by plain SQL; standard library only"},
@@ -127,6 +132,7 @@ func importRules() []importRule {
 		{dir: "store/certificates", ours: []string{"arena", "store/internal/base", "store/internal/db"}, why: "adapter: the statements of what nodes share to serve TLS"},
 		{dir: "store/internal/base", ours: []string{"arena", "store/internal/db"}, why: "what every group of rows needs, with the audit entries that go along with a change"},
 		{dir: "store/people", ours: []string{"arena", "store/internal/base", "store/internal/db"}, why: "adapter: the statements of roles, sessions and invitations"},
+		{dir: "store/outbox", ours: []string{"arena", "store/internal/base", "store/internal/db"}, why: "adapter: the statements of mails to owners and the links in them"},
 		{dir: "store/mailbox", ours: []string{"arena", "store/internal/base", "store/internal/db"}, why: "adapter: the statements of messages, envelopes and pulled tasks"},
 		{dir: "store/results", ours: []string{"arena", "store/internal/base", "store/internal/db"}, why: "adapter: the statements of counted games"},
 		{dir: "store/budgets", ours: []string{"arena", "store/internal/base", "store/internal/db"}, why: "adapter: the statements of what agents have played and spent"},

@@ -16,7 +16,7 @@ import (
 // list grows until it holds every package.
 func plainPackages() []string {
 	return []string{
-		"arena", "arena/account", "arena/api", "arena/card", "arena/certs", "arena/certs/certstest", "arena/judge", "arena/match", "arena/match/engine", "arena/mcp", "arena/plaintext",
+		"arena", "arena/account", "arena/api", "arena/card", "arena/certs", "arena/certs/certstest", "arena/judge", "arena/mail", "arena/mail/mailtest", "arena/match", "arena/match/engine", "arena/mcp", "arena/plaintext",
 		"arena/quota", "arena/record", "arena/registry", "arena/rehearsal", "arena/script", "arena/script/internal/wire", "arena/script/worker",
 		"arena/server", "arena/signin", "arena/signin/signintest", "arena/strictjson", "arena/token", "arena/visibility", "arena/visibility/mode", "arena/visibility/seal",
 		"arena/visibility/visibilitytest", "cmd/arena", "cmd/arena-bench", "cmd/chaos", "e2e", "examples/agents", "examples/minimal", "health",
@@ -25,7 +25,7 @@ func plainPackages() []string {
 		"protocol/agora", "protocol/conformance", "protocol/envelope", "protocol/envelope/relay", "protocol/mailbox", "protocol/protocoltest",
 		"protocol/task", "scoring", "scoring/sandbox", "scoring/sandbox/sandboxtest", "sdk", "sdk/go/arenaagent", "sdk/go/arenaagent/agentprotocol",
 		"sdk/go/arenaagent/agenttest", "sdk/go/arenaagent/agora", "sdk/go/arenaagent/envelope", "sdk/pack", "store", "store/certificates", "store/fill", "store/internal/db",
-		"store/internal/writer", "store/people", "store/pgserver", "store/storetest", "stream", "stream/bus", "stream/bus/redistest", "stream/ingest", "stream/streamtest",
+		"store/internal/writer", "store/outbox", "store/people", "store/pgserver", "store/storetest", "stream", "stream/bus", "stream/bus/redistest", "stream/ingest", "stream/streamtest",
 		"stream/ws", "web",
 	}
 }
