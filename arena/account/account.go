@@ -48,6 +48,7 @@ type Store interface {
 	League(ctx context.Context, slug string) (arena.League, error)
 
 	PeopleStore
+	MailStore
 }
 
 // Agents pauses and resumes the agents of owners.
@@ -76,7 +77,7 @@ type Quotas struct {
 	SignUp  Quota // by address
 }
 
-// Options are the parts of a Service. All but Issuer are needed.
+// Options are the parts of a Service. All but Issuer and Mail are needed.
 type Options struct {
 	Store  Store
 	Agents Agents
@@ -92,6 +93,7 @@ type Options struct {
 	// HashSecret returns the hash under which a bearer secret is looked up.
 	HashSecret func(secret string) [32]byte
 	Issuer     Issuer // nil: no OIDC tokens are accepted
+	Mail       Mail   // nil: the arena sends none
 	SignupMode string // SignupOpen, SignupInvite or SignupClosed
 	Quotas     Quotas
 	Now        func() time.Time
@@ -164,6 +166,7 @@ func (s *Service) SignUp(ctx context.Context, caller arena.Caller, in arena.Sign
 	if err := s.o.Store.CreateOwner(ctx, o, token, audit...); err != nil {
 		return o, "", err
 	}
+	s.confirmLater(ctx, o)
 	return o, secret, nil
 }
 

@@ -151,6 +151,9 @@ func (s *Service) Join(ctx context.Context, caller arena.Caller, in arena.Joinin
 	if err != nil {
 		return o, "", err
 	}
+	if len(tokens) > 0 {
+		s.confirmLater(ctx, o)
+	}
 	return o, secret, nil
 }
 
@@ -216,8 +219,8 @@ func errClosed() error { return arena.Errorf(arena.CodeForbidden, "this arena ta
 func (s *Service) newOwner(id arena.Identity) arena.Owner {
 	now := s.now()
 	o := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: cmp.Or(plaintext.Line(id.Name, MaxName), "owner"), CreatedAt: now}
-	if len(id.Email) <= maxEmail {
-		o.Email = id.Email
+	if id.Email != "" && len(id.Email) <= maxEmail { // the issuer has verified it
+		o.Email, o.EmailConfirmedAt = id.Email, now
 	}
 	return o
 }

@@ -50,6 +50,12 @@ func (s *Service) SignIn(ctx context.Context, id arena.Identity, in arena.SignIn
 		return "", session, errSuspended(o.SuspendReason)
 	}
 	now := s.now()
+	if o.EmailConfirmedAt.IsZero() && o.Email != "" && o.Email == id.Email { // the issuer has verified it
+		if err := s.o.Store.ConfirmEmail(ctx, o.ID, o.Email, now); err != nil {
+			return "", session, err
+		}
+		o.EmailConfirmedAt = now
+	}
 	secret, hash := s.o.NewSessionSecret()
 	session = arena.Session{
 		ID: arena.NewID(arena.SessionPrefix, now), OwnerID: o.ID, Hash: hash, Browser: plaintext.Line(in.Browser, maxBrowser), Admin: id.Admin,

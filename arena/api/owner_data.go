@@ -239,3 +239,69 @@ func describeZIP(op *huma.Operation) {
 		Content:     map[string]*huma.MediaType{zipType: {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
 	}
 }
+
+// ownerMail is the service for the addresses of owners, and for lost tokens.
+type ownerMail interface {
+	SetMailSettings(ctx context.Context, caller arena.Caller, in arena.MailSettings) (arena.Owner, error)
+	SendConfirmation(ctx context.Context, caller arena.Caller) error
+	ConfirmEmail(ctx context.Context, secret, address string) error
+	RequestReset(ctx context.Context, email, address string) error
+	Reset(ctx context.Context, secret, address string) (o arena.Owner, token string, revoked int, err error)
+}
+
+type updateMeInput struct {
+	Body struct {
+		Email      *string `json:"email,omitempty" maxLength:"254" doc:"Left out: as before. Another one is to be confirmed; empty: none."`
+		MailPauses *bool   `json:"mail_pauses,omitempty" doc:"Whether to get a mail when the arena pauses an agent. Left out: as before."`
+	} `nameHint:"UpdateMeBody"`
+}
+
+func (h *accountHandlers) updateMe(ctx context.Context, in *updateMeInput) (*output[meView], error) {
+	caller := callerOf(ctx)
+	o, err := h.accounts.SetMailSettings(ctx, caller, arena.MailSettings{Email: in.Body.Email, Pauses: in.Body.MailPauses})
+	if err != nil {
+		return nil, err
+	}
+	return answer(viewMe(caller, o))
+}
+
+func (h *accountHandlers) sendConfirmation(ctx context.Context, _ *struct{}) (*empty, error) {
+	return &empty{}, h.accounts.SendConfirmation(ctx, callerOf(ctx))
+}
+
+type mailLinkInput struct {
+	FromAddress
+	Body struct {
+		Secret string `json:"secret" minLength:"1" maxLength:"100" doc:"The part of the link behind its #."`
+	} `nameHint:"MailLinkBody"`
+}
+
+func (h *accountHandlers) confirmEmail(ctx context.Context, in *mailLinkInput) (*empty, error) {
+	return &empty{}, h.accounts.ConfirmEmail(ctx, in.Body.Secret, in.address)
+}
+
+type requestResetInput struct {
+	FromAddress
+	Body struct {
+		Email string `json:"email" minLength:"1" maxLength:"254" format:"email" doc:"A confirmed address of the owner. The answer is the same if nobody has it."`
+	} `nameHint:"RequestResetBody"`
+}
+
+func (h *accountHandlers) requestReset(ctx context.Context, in *requestResetInput) (*empty, error) {
+	return &empty{}, h.accounts.RequestReset(ctx, in.Body.Email, in.address)
+}
+
+type resetView struct {
+	OwnerID string `json:"owner_id"`
+	Name    string `json:"name" doc:"Of the owner."`
+	Token   string `json:"token" doc:"The owner's bearer token. It is shown once."`
+	Revoked int    `json:"revoked" doc:"How many tokens of the owner ended, keys of its agents too."`
+}
+
+func (h *accountHandlers) reset(ctx context.Context, in *mailLinkInput) (*output[resetView], error) {
+	o, token, revoked, err := h.accounts.Reset(ctx, in.Body.Secret, in.address)
+	if err != nil {
+		return nil, err
+	}
+	return answer(resetView{OwnerID: o.ID, Name: o.Name, Token: token, Revoked: revoked})
+}

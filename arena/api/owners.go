@@ -34,6 +34,7 @@ type Accounts interface {
 
 	agentKeys
 	ownerData
+	ownerMail
 	People
 }
 
@@ -98,6 +99,9 @@ type meView struct {
 	Name    string      `json:"name,omitempty"`
 	Email   string      `json:"email,omitempty"`
 	Issuer  string      `json:"issuer,omitempty" doc:"The iss of task tokens; only for the key of an agent."`
+
+	EmailConfirmedAt *jsonTime `json:"email_confirmed_at,omitempty" doc:"Absent: the email is not confirmed."`
+	MailPauses       *bool     `json:"mail_pauses,omitempty" doc:"The owner gets a mail when the arena pauses an agent of it, at a confirmed address. Absent for a token that belongs to no owner."`
 }
 
 func (h *accountHandlers) me(ctx context.Context, _ *struct{}) (*output[meView], error) {
@@ -109,10 +113,19 @@ func (h *accountHandlers) me(ctx context.Context, _ *struct{}) (*output[meView],
 	if caller.Scope == arena.ScopeAgent {
 		return answer(meView{Scope: caller.Scope, TokenID: caller.TokenID, OwnerID: owner.ID, AgentID: caller.AgentID, Issuer: h.url})
 	}
-	return answer(meView{
+	return answer(viewMe(caller, owner))
+}
+
+func viewMe(caller arena.Caller, owner arena.Owner) meView {
+	v := meView{
 		Scope: caller.Scope, TokenID: caller.TokenID, OwnerID: owner.ID, Role: caller.Role.Scope, Leagues: caller.Runs().Leagues, Name: owner.Name, Email: owner.Email,
-		Session: strings.HasPrefix(caller.TokenID, arena.SessionPrefix),
-	})
+		Session: strings.HasPrefix(caller.TokenID, arena.SessionPrefix), EmailConfirmedAt: optionalTime(owner.EmailConfirmedAt),
+	}
+	if owner.ID != "" {
+		pauses := !owner.NoPauseMails
+		v.MailPauses = &pauses
+	}
+	return v
 }
 
 type tokenView struct {

@@ -48,6 +48,7 @@ type SignInOptions struct {
 	Provider SignInProvider // nil: with tokens alone
 	Name     string         // of the provider, for people
 	Signup   string         // ARENA_SIGNUP
+	Mail     bool           // the arena writes to owners
 }
 
 // The cookies of people who sign in and are signed in.
@@ -92,11 +93,12 @@ type signInView struct {
 	Signup   string        `json:"signup" enum:"open,invite,closed"`
 	Provider *providerView `json:"provider,omitempty" doc:"That people sign in with; absent: with tokens alone."`
 	Session  bool          `json:"session" doc:"The request has the cookie of a session."`
+	Mail     bool          `json:"mail" doc:"The arena sends mail: addresses can be confirmed, and lost tokens re-issued."`
 }
 
 // ways answers how people can sign in.
 func (h *peopleHandlers) ways(ctx context.Context, _ *struct{}) (*output[signInView], error) {
-	v := signInView{Signup: h.signIn.Signup, Session: strings.HasPrefix(callerOf(ctx).TokenID, arena.SessionPrefix)}
+	v := signInView{Signup: h.signIn.Signup, Mail: h.signIn.Mail, Session: strings.HasPrefix(callerOf(ctx).TokenID, arena.SessionPrefix)}
 	if h.signIn.Provider != nil {
 		v.Provider = &providerView{Name: h.signIn.Name, Available: h.signIn.Provider.Ready(ctx) == nil}
 	}

@@ -288,7 +288,11 @@ func (s *Server) newEngine() (*engine.Rescorer, error) {
 	if err = s.newNetwork(); err != nil {
 		return nil, err
 	}
-	if s.pauses, err = registry.NewPauses(registry.PausesOptions{Store: s.store, Publisher: s.hub, Now: time.Now, Logger: s.log}); err != nil {
+	var notices registry.Notices
+	if s.mailer != nil {
+		notices = s.mailer
+	}
+	if s.pauses, err = registry.NewPauses(registry.PausesOptions{Store: s.store, Publisher: s.hub, Notices: notices, Now: time.Now, Logger: s.log}); err != nil {
 		return nil, err
 	}
 	faults, err := league.NewFaults(s.store, time.Now)
@@ -357,7 +361,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		Node: api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request, Vitals: facts.Facts},
 		Site: api.Site{
 			URL: s.url, TrustedProxies: proxies,
-			SignIn: api.SignInOptions{Provider: services.provider, Name: s.cfg.ProviderName(), Signup: s.cfg.Signup},
+			SignIn: api.SignInOptions{Provider: services.provider, Name: s.cfg.ProviderName(), Signup: s.cfg.Signup, Mail: s.mailer != nil},
 			Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
 		},
 		Quotas: services.quotas, Now: time.Now, Logger: s.log,

@@ -107,8 +107,12 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 	}); err != nil {
 		return nil, err
 	}
+	var toOwners account.Mail
+	if s.mailer != nil {
+		toOwners = s.mailer
+	}
 	if v.accounts, err = account.New(account.Options{
-		Store: s.store, Agents: s.pauses, Texts: v.matches, HashSecret: token.Hash,
+		Mail: toOwners, Store: s.store, Agents: s.pauses, Texts: v.matches, HashSecret: token.Hash,
 		NewSecret:           func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
 		NewAdminSecret:      func() (string, [32]byte) { return token.NewSecret(token.AdminSecretPrefix) },
 		NewAgentSecret:      func() (string, [32]byte) { return token.NewSecret(token.AgentSecretPrefix) },

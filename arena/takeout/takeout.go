@@ -79,7 +79,7 @@ type takeout struct {
 const readme = `Your data in the arena %s
 Owner %s, exported %s
 
-account.json      name, email, role, sign-up, sessions, and identities at sign-in providers
+account.json      name, email and mail settings, role, sign-up, sessions, and identities at sign-in providers
 tokens.jsonl      your tokens and the keys of your agents, without the secrets
 agents.jsonl      your agents, retired ones too, with their leagues
 matches.jsonl     every match of an agent of yours, with its result
@@ -119,6 +119,7 @@ func (t *takeout) account(ctx context.Context) error {
 		OwnerID: t.owner.ID, Name: t.owner.Name, Email: t.owner.Email, CreatedAt: stamp(t.owner.CreatedAt), Network: t.owner.Network,
 		SuspendedAt: stamp(t.owner.SuspendedAt), SuspendReason: t.owner.SuspendReason, Identities: []identity{},
 		Role: string(t.owner.Role.Scope), RoleLeagues: t.owner.Role.Leagues, Sessions: []session{},
+		EmailConfirmedAt: stamp(t.owner.EmailConfirmedAt), MailPauses: !t.owner.NoPauseMails,
 	}
 	for _, s := range sessions {
 		v.Sessions = append(v.Sessions, session{SessionID: s.ID, Browser: s.Browser, CreatedAt: stamp(s.CreatedAt), LastUsedAt: stamp(s.LastUsedAt)})

@@ -20,6 +20,9 @@ type account struct {
 	Role          string     `json:"role,omitempty"`
 	RoleLeagues   []string   `json:"role_leagues,omitempty"`
 	Sessions      []session  `json:"sessions"`
+
+	EmailConfirmedAt string `json:"email_confirmed_at,omitempty"`
+	MailPauses       bool   `json:"mail_pauses"`
 }
 
 type session struct {
