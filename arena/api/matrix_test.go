@@ -70,6 +70,8 @@ func matrix() map[string]answers {
 		"sign-up": open(201), "get-me": {401, 200, 200, 200, 401, 200, 200, 200},
 		"list-tokens": owners(200), "create-token": owners(201), "revoke-token": {401, 204, 404, 403, 401, 403, 403, 403},
 		"rotate-token": {401, 201, 404, 403, 401, 403, 403, 403}, "export-me": owners(200), "delete-me": owners(422),
+		"update-me": owners(200), "send-confirmation": owners(409), "request-reset": open(409), // this arena sends no mail
+		"confirm-email": open(404), "reset-token": open(404), // a wrong link
 		"get-owner": admins(200), "delete-owner": admins(200), "export-owner": admins(200), "list-erasures": admins(200), "reapply-erasures": admins(200),
 		"rotate-agent-key": mine(201), "hide-answer": {401, 403, 403, 409, 401, 403, 403, 409},
 		"list-admin-tokens": admins(200), "create-admin-token": admins(201), "revoke-admin-token": admins(204),

@@ -301,6 +301,12 @@ func eraseOwner(f *fixture) {
 		return arena.Joined{Owner: role, Accept: func(arena.Owner) error { return nil }, Audit: []arena.AuditEntry{{At: start, Actor: kim.ID, Action: "join", Target: i.ID}}}, nil
 	})))
 	f.ok(f.Audit(ctx, arena.AuditEntry{At: start, Actor: "admin", Action: "invite", Target: "in_1", After: json.RawMessage(`"` + secret + `"`)}))
+	f.ok(f.ConfirmEmail(ctx, kim.ID, kim.Email, start))
+	asked, notice := queued("ml_1", arena.MailReset, strings.ToUpper(kim.Email), start), queued("ml_2", arena.MailPause, secret, start)
+	notice.OwnerID = kim.ID
+	f.ok(f.QueueMail(ctx, asked, mailLimits))
+	f.ok(f.QueueMail(ctx, notice, mailLimits))
+	f.ok(f.AddMailLinks(ctx, []arena.MailLink{{Hash: [32]byte{7}, Kind: arena.MailReset, OwnerID: kim.ID, Address: kim.Email, ExpiresAt: start.Add(time.Hour)}}))
 
 	f.fails(arena.CodeNotFound, f.EraseOwner(ctx, arena.OwnerErasure{OwnerID: "ow_none", At: start}))
 	at := start.Add(time.Minute)
@@ -324,6 +330,11 @@ func eraseOwner(f *fixture) {
 	f.fails(arena.CodeConflict, err)
 	_, err = f.ReplaceTokens(ctx, kim.ID, []arena.Token{token("to_new", kim.ID)})
 	f.fails(arena.CodeConflict, err)
+	_, err = f.ClaimMail(ctx, at, func(m arena.QueuedMail) time.Time { return m.NextAt })
+	f.fails(arena.CodeNotFound, err)
+	_, _, err = f.ResetTokens(ctx, [32]byte{7}, nil)
+	f.fails(arena.CodeNotFound, err)
+	f.fails(arena.CodeConflict, f.SetMailSettings(ctx, kim.ID, arena.MailSettings{}))
 
 	seats, open, err := f.ErasableSeats(ctx, kim.ID, 10)
 	f.ok(err)

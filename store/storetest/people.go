@@ -159,6 +159,11 @@ func (f *fixture) people() {
 	i := invitation("in_1")
 	i.Role, i.Name = arena.Role{Scope: arena.ScopeOrganizer, Leagues: []string{"sums"}}, "é"
 	f.ok(f.CreateInvitation(ctx, i))
+	f.ok(f.ConfirmEmail(ctx, "ow_kim", must(f.Owner(ctx, "ow_kim"))(f).Email, start))
+	m := queued("ml_1", arena.MailPause, "é@example.org", start)
+	m.OwnerID, m.AgentID, m.Pause, m.EndedAt, m.Attempts = "ow_kim", "ag_a", arena.Pause{Reason: arena.PauseRateLimit, Until: start}, start, 2
+	f.ok(f.QueueMail(ctx, m, mailLimits))
+	f.ok(f.AddMailLinks(ctx, []arena.MailLink{{Hash: [32]byte{6, 0, 255}, Kind: arena.MailReset, OwnerID: "ow_kim", Address: "é@example.org", ExpiresAt: start}}))
 	f.ok(second(f.AdoptOwner(ctx, arena.Owner{ID: "ow_left", Name: "Left", CreatedAt: start}, arena.Identity{Issuer: "https://a.example", Subject: "2"})))
 	f.ok(f.EraseOwner(ctx, arena.OwnerErasure{OwnerID: "ow_left", At: start}))
 }
