@@ -340,6 +340,12 @@ func (m *matrixWorld) body(r route, name string) any {
 		return object{"name": name, "endpoint": "https://" + name + ".example"}
 	case "update-agent":
 		return object{"description": "fast"}
+	case "update-me":
+		return object{"mail_pauses": false}
+	case "request-reset":
+		return object{"email": "kim@example.org"}
+	case "confirm-email", "reset-token":
+		return object{"secret": "wrong"}
 	case "create-league":
 		return object{
 			"slug": name, "title": name, "pack_id": m.pack(name), "judge": "exact", "rounds": 3, "time_limit_seconds": 5, "rated": false,

@@ -256,3 +256,36 @@ func TestService_Resume_failing(t *testing.T) {
 		t.Errorf("%s, resumed at %v", now.StatusAt(s.clock()), now.ResumedAt)
 	}
 }
+
+// notices keeps what an owner was written about.
+type notices struct{ about []string }
+
+// Paused implements registry.Notices.
+func (n *notices) Paused(_ context.Context, g arena.Agent, p arena.Pause) {
+	n.about = append(n.about, g.ID+" "+string(p.Reason))
+}
+
+// Each pause that its owner did not begin is written about once, whatever begins it.
+func TestPauses_notices(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var sent notices
+	p, err := registry.NewPauses(registry.PausesOptions{Store: f.store, Publisher: f, Notices: &sent, Now: f.clock, Logger: f.log})
+	f.ok(err)
+	g := f.agent("ant")
+	seat := arena.Seat{AgentID: g.ID, Name: g.Name}
+	for range 2 { // the second one is longer
+		_, err = p.PauseForRateLimit(t.Context(), seat, f.clock().Add(time.Minute))
+		f.ok(err)
+		f.advance(time.Second)
+	}
+	f.advance(time.Hour)
+	_, err = p.PauseForRateLimit(t.Context(), seat, f.clock().Add(time.Minute))
+	f.ok(err)
+	for range 2 {
+		f.check(p, g, arena.HealthStep{Pause: true, Health: arena.Health{Failures: 3}})
+	}
+	if d := cmp.Diff([]string{"ag_ant rate_limit", "ag_ant rate_limit", "ag_ant health"}, sent.about); d != "" {
+		t.Error(d)
+	}
+}
