@@ -28,6 +28,13 @@ export const revokeToken = (tokenId: string) => session.call<void>('DELETE', `/v
 export const rotateToken = (tokenId: string, grace_seconds: Grace) => session.call<CreatedToken>('POST', `/v1/me/tokens/${encodeURIComponent(tokenId)}/rotate`, { grace_seconds });
 /** Saves everything that the arena stores about the owner. */
 export const exportMe = () => session.save('/v1/me/export', 'arena-data.zip');
+/** Changes the owner's address, or which mails it gets. */
+export const updateMe = (body: Schemas['UpdateMeBody']) => session.call<Schemas['Me']>('PATCH', '/v1/me', body);
+export const sendConfirmation = () => session.call<void>('POST', '/v1/me/confirmation');
+export const confirmEmail = (secret: string) => post<void>('/v1/confirmations', { secret });
+/** Asks for a mail with a link that re-issues the token. */
+export const requestReset = (email: string) => post<void>('/v1/resets', { email });
+export const reset = (secret: string) => post<Schemas['Reset']>('/v1/resets/use', { secret });
 export const deleteMe = (confirm: string) => session.call<Schemas['Erasure']>('DELETE', url('/v1/me', { confirm }));
 
 export const agents = (retired: boolean, cursor: string, signal?: AbortSignal) =>
