@@ -76,13 +76,13 @@ release: ui sdks ## Everything that a release consists of in build/release: VERS
 
 .PHONY: test
 # What is missing fails here; test-go alone skips it.
-test: export ARENA_TEST_REQUIRE := postgres,redis,pebble,oidc,sdk
+test: export ARENA_TEST_REQUIRE := postgres,redis,pebble,oidc,smtp,sdk
 test: test-deps web/node_modules/.package-lock.json ## Everything; as root on Debian it installs what is missing first
 	@$(MAKE) --no-print-directory --jobs 2 test-go test-pages TEST_GO_FLAGS=--sdk
 	@$(MAKE) --no-print-directory test-browser
 
 .PHONY: test-all
-test-all: export ARENA_TEST_REQUIRE := postgres,redis,pebble,oidc,sdk
+test-all: export ARENA_TEST_REQUIRE := postgres,redis,pebble,oidc,smtp,sdk
 test-all: test sdks ## The same and the slow tests: packages installed, SDKs and examples installed from a running arena, an arena hosted from an empty Debian, a bucket, 1,000 games of chess, a day of 1,000 agents
 	$(PLAIN) ARENA_TEST_SLOW=1 go test $(TAGS) -count=1 -timeout 20m -run '^TestSlow_' ./arena/backup/s3 ./e2e ./league ./league/game/rules
 	scripts/package-test.sh

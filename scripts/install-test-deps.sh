@@ -2,7 +2,7 @@
 # Sees to it that the programs which the tests run beside Go and Node are
 # there: a C compiler (race detector), Chromium (browser test), the PostgreSQL
 # server (store), the Redis server (bus between nodes), Pebble (certificates),
-# Python and Rust with what their SDKs stand on. As root on Debian or Ubuntu it installs what is
+# aiosmtpd (mail), Python and Rust with what their SDKs stand on. As root on Debian or Ubuntu it installs what is
 # missing; elsewhere it lists it and ends with 1.
 set -euo pipefail
 
@@ -39,6 +39,10 @@ has redis-server || need redis-server "the Redis server, 7 or newer, for the tes
 python="$(dirname "$0")/python.sh"
 "$python" -c 'import jwt, cryptography' 2>/dev/null || need "python3-jwt python3-cryptography" "Python 3.9 or newer with PyJWT and cryptography, for the Python SDK"
 "$python" -c 'import websockets' 2>/dev/null || need python3-websockets "websockets for Python"
+has_smtp() {
+  python3 -c 'import aiosmtpd' 2>/dev/null || /usr/bin/python3 -c 'import aiosmtpd' 2>/dev/null
+}
+has_smtp || need python3-aiosmtpd "aiosmtpd for Python, an SMTP server, for the tests of mail"
 "$python" -c 'import build, ensurepip, setuptools, wheel' 2>/dev/null || need "python3-build python3-setuptools python3-venv python3-wheel" "build, ensurepip, setuptools and wheel for Python, for the packages of the SDKs"
 "$python" -c 'import mypy' 2>/dev/null || need mypy "mypy"
 has cargo || need cargo "Rust 1.63 or newer, for the Rust SDK"

@@ -28,8 +28,8 @@ type Mail interface {
 // errNoMail rejects what needs a mail.
 func errNoMail() error { return arena.Errorf(arena.CodeConflict, "this arena sends no mail") }
 
-// confirmLater asks an owner to confirm its address, if it has one that is not
-// confirmed. A failure is logged: the owner can ask for another mail.
+// confirmLater sends an owner a link that confirms its address, if it has one that is
+// not confirmed. A failure is logged: the owner can ask for another mail.
 func (s *Service) confirmLater(ctx context.Context, o arena.Owner) {
 	if s.o.Mail == nil || o.Email == "" || !o.EmailConfirmedAt.IsZero() {
 		return

@@ -15,7 +15,7 @@ const maxLine = 100
 // line is a name from outside in a mail: one line, whatever it holds.
 func line(name string) string { return plaintext.Line(name, maxLine) }
 
-// confirmText asks for the confirmation of an address.
+// confirmText returns the mail with the link that confirms an address.
 func confirmText(site string, o arena.Owner, link string) (subject, text string) {
 	return "Confirm your email address", fmt.Sprintf(`Hello %s,
 
@@ -36,7 +36,7 @@ type resetLink struct {
 	link  string
 }
 
-// resetText has a link for each owner with an address.
+// resetText returns the mail with a link for each owner with an address.
 func resetText(site string, links []resetLink) (subject, text string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Hello,\n\nsomeone asked for a new token at the arena %s for the owner with this address.\n", site)
@@ -55,7 +55,7 @@ If it was not you, do nothing: everything stays as it is.
 	return "A new token for your account", b.String()
 }
 
-// pauseText says that an agent was paused, why, and what to do.
+// pauseText returns the notice that an agent was paused, why, and what to do.
 func pauseText(site string, o arena.Owner, g arena.Agent, p arena.Pause) (subject, text string) {
 	why, cure := pauseWords(g, p)
 	return "Your agent " + line(g.Name) + " is paused", fmt.Sprintf(`Hello %s,
@@ -73,7 +73,7 @@ There is at most one such mail a day about an agent. To get none, clear
 `, line(o.Name), site, line(g.Name), why, cure, site, g.ID, site)
 }
 
-// pauseWords says why an agent is paused, and what ends the pause.
+// pauseWords returns why an agent is paused, and what ends the pause.
 func pauseWords(g arena.Agent, p arena.Pause) (why, cure string) {
 	switch p.Reason {
 	case arena.PauseFailing:

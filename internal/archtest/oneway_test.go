@@ -132,7 +132,7 @@ func decoders() map[string]string {
 // to cmd/chaos and packages for tests.
 func TestArchitecture_OneWay(t *testing.T) {
 	t.Parallel()
-	elsewhere := []string{"sdk/", "examples/", "store/", "cmd/chaos/", "protocol/protocoltest/", "arena/signin/signintest/"}
+	elsewhere := []string{"sdk/", "examples/", "store/", "cmd/chaos/", "protocol/protocoltest/", "arena/signin/signintest/", "arena/mail/mailtest/"}
 	used := map[string]bool{}
 	for _, file := range sources(t, ".go") {
 		if strings.HasSuffix(file, "_test.go") || slices.ContainsFunc(elsewhere, func(dir string) bool { return strings.HasPrefix(file, dir) }) {
