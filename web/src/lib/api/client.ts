@@ -73,8 +73,8 @@ async function send(path: string, init: RequestInit, signal?: AbortSignal): Prom
 }
 
 async function parse<T>(res: Response, signal?: AbortSignal): Promise<T> {
-  if (res.status === 204) return undefined as T;
   const type = res.headers.get('content-type') ?? '';
+  if (res.status === 204 || (res.status === 202 && !type)) return undefined as T;
   if (!type.includes('json')) throw new ApiError(res.status, 'not_json', res.statusText);
   const body: unknown = await res.json().catch((cause: unknown) => {
     if (signal?.aborted) throw cause;
