@@ -16,6 +16,7 @@ func secretIn(line string) string {
 		e2eAdmin:                "the admin token of the settings",
 		token.AdminSecretPrefix: "an admin token",
 		token.OwnerSecretPrefix: "an owner's token",
+		token.MailSecretPrefix:  "a link of a mail",
 		"eyJ":                   "a task token",
 		"Bearer ":               "an Authorization header",
 		"BEGIN ":                "a key",

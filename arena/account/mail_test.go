@@ -101,7 +101,7 @@ func TestService_confirm(t *testing.T) {
 }
 
 // A request for a lost token says nothing about the address. The link does what an
-// admin does who re-issues the token.
+// admin does who re-issues the token. Threat A7.
 func TestService_Reset(t *testing.T) {
 	t.Parallel()
 	var out mails

@@ -118,6 +118,7 @@ func run(t *testing.T, m *mail.Mailer, d time.Duration) {
 
 // A mail is tried again after growing pauses and given up after a day, each time
 // with a fresh link. Its failures are logged without address, text or secret.
+// Threat A8.
 func TestMailer_Deliver_retries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -187,7 +188,7 @@ func TestMailer_Deliver_once(t *testing.T) {
 	})
 }
 
-// Mails without a purpose are not sent, and nobody learns that from Reset.
+// Mails without a purpose are not sent, and nobody learns that from Reset. Threat A7.
 func TestMailer_Deliver_nothing(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(r *rows){
@@ -235,7 +236,7 @@ func TestMailer_Deliver_refused(t *testing.T) {
 	})
 }
 
-// A name with line breaks stays in its line.
+// A name with line breaks stays in its line. Threat A9.
 func TestMailer_names(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -30,6 +30,7 @@ func smtp(t *testing.T, address string, o mail.SMTPOptions) *mail.SMTP {
 
 var hello = mail.Message{To: "kim@example.org", Subject: "Grüße", Text: "One line.\n\n.\nhttps://arena.example/console/reset#arm_0123456789012345678901234567890123456789_-\n", At: time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)}
 
+// What others wrote puts nothing into headers or the protocol. Threat A9.
 func TestSMTP_Send_onThisMachine(t *testing.T) {
 	t.Parallel()
 	server := mailtest.Start(t, mailtest.Options{Password: "right"})
@@ -85,7 +86,7 @@ func TestSMTP_Send_onThisMachine(t *testing.T) {
 	}
 }
 
-// Without TLS nothing leaves this machine: neither a mail nor the password.
+// Without TLS nothing leaves this machine: neither a mail nor the password. Threat A8.
 func TestSMTP_Send_elsewhere(t *testing.T) {
 	t.Parallel()
 	file, local := filepath.Join(t.TempDir(), "server.pem"), filepath.Join(t.TempDir(), "local.pem")

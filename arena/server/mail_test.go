@@ -12,7 +12,7 @@ import (
 )
 
 // A person confirms an address, loses its token, gets another one by mail, and is
-// written to when the arena pauses its agent: over a real SMTP server.
+// written to when the arena pauses its agent: over a real SMTP server. Threat A7.
 func TestMail_real(t *testing.T) {
 	t.Parallel()
 	smtp := mailtest.Start(t, mailtest.Options{Password: "right"})

@@ -175,7 +175,7 @@ func queued(id string, kind arena.MailKind, address string, at time.Time) arena.
 }
 
 // Mails are bounded, each is claimed by one node at a time, and they are remembered
-// for the limits.
+// for the limits. Threat A7.
 func outbox(f *fixture) {
 	ctx := f.t.Context()
 	later := func(m arena.QueuedMail) time.Time { return start.Add(time.Duration(m.Attempts) * time.Minute) }
@@ -250,7 +250,7 @@ func outboxRace(f *fixture) {
 }
 
 // A link works once, within its time, for the address it was sent to, and for its
-// purpose alone.
+// purpose alone. Threat A8.
 func mailLinks(f *fixture) {
 	ctx := f.t.Context()
 	f.owner("a")
