@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -141,8 +142,8 @@ func TestService_Reset(t *testing.T) {
 	}
 	_, _, _, err = f.Reset(ctx, "link", "192.0.2.7")
 	f.fails(err, arena.CodeNotFound)
-	if last := f.audited()[0]; last != o.ID+"  reset-token "+o.ID+` "`+kim.TokenID+`"` {
-		t.Errorf("audited %q", last)
+	if entries := f.audited(); !slices.Contains(entries, o.ID+"  reset-token "+o.ID+` "`+kim.TokenID+`"`) { // all at one time
+		t.Errorf("audited %q", entries)
 	}
 	without := newFixture(t)
 	without.fails(without.RequestReset(ctx, "kim@example.org", ""), arena.CodeConflict)
