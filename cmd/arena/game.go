@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -143,7 +144,8 @@ func printGameReport(w io.Writer, r *playout.Report) error {
 		line("legal moves", "%.1f on average, at most %d", r.Branches, r.Most)
 	}
 	line("largest state", "%d bytes", r.State)
-	line("cost of a move", "%v on average, at most %v", r.Cost.Mean.Round(time.Microsecond), r.Cost.Most.Round(time.Microsecond))
+	micro := func(d time.Duration) string { return strconv.FormatFloat(float64(d)/float64(time.Microsecond), 'f', 1, 64) + " µs" }
+	line("cost of a move", "%s median, %s on average, at most %s", micro(r.Cost.Median), micro(r.Cost.Mean), micro(r.Cost.Most))
 	if len(r.Points) > 0 {
 		points := make([]string, len(r.Points))
 		for i, p := range r.Points {

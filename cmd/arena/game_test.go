@@ -35,7 +35,7 @@ func TestGameCheck(t *testing.T) {
 		code int
 		says []string
 	}{
-		{file(string(nim)), exitOK, []string{"game:              nim, version 1", "games:             3", "legal moves:"}},
+		{file(string(nim)), exitOK, []string{"game:              nim, version 1", "games:             3", "legal moves:", "cost of a move:    ", " µs median, "}},
 		{"connect_four", exitOK, []string{"game:              connect_four, version 1"}},
 		{"chequers", exitFailure, []string{`there is no such file, and "chequers" is no game; known are chess, colonel_blotto, connect_four`}},
 		{file(strings.Replace(string(nim), "legal: [1, 2, 3]", "legal: [0]", 1)), exitFailure, []string{"problem:", "endless (seed ", "max_turns", "have problems"}},
@@ -56,7 +56,7 @@ func TestGameCheck(t *testing.T) {
 	code, out, _ := call(t, nil, "game", "check", "tic_tac_toe", "--json", "--games", "2", "--seed", "9")
 	var r playout.Report
 	must(t, json.Unmarshal([]byte(out), &r))
-	if code != exitOK || r.Games != 2 || r.Problems == nil || r.Cost.Mean <= 0 {
+	if code != exitOK || r.Games != 2 || r.Problems == nil || r.Cost.Mean <= 0 || r.Cost.Median <= 0 || r.Cost.Median > r.Cost.Most {
 		t.Errorf("%d: %s", code, out)
 	}
 	if code, _, errs := call(t, nil, "game", "check", "tic_tac_toe", "--games", "0"); code != exitFailure || !strings.Contains(errs, "--games must be 1 to 1000000") {

@@ -73,6 +73,7 @@ type check struct {
 
 	branches, positions int
 	cost                time.Duration
+	costs               durations
 	points              []arena.Points
 	whole               int // games with all players
 }
@@ -98,6 +99,7 @@ func (c *check) finish() {
 	}
 	if r.Moves > 0 {
 		r.Cost.Mean = c.cost / time.Duration(r.Moves)
+		r.Cost.Median = min(c.costs.median(), r.Cost.Most)
 	}
 	for _, p := range c.points {
 		r.Points = append(r.Points, float64(p)/float64(arena.OnePoint)/float64(c.whole))
@@ -306,9 +308,11 @@ func (g *game) playTurn(ctx context.Context, st rules.State, p rules.Position, c
 		return nil, nil, g.failed(ctx, "move", err)
 	}
 	cost := g.looked + g.o.Clock() - began
+	each := cost / time.Duration(len(moves))
 	g.cost += cost
+	g.costs.add(each, len(moves))
 	g.report.Moves += len(moves)
-	g.report.Cost.Most = max(g.report.Cost.Most, cost/time.Duration(len(moves)))
+	g.report.Cost.Most = max(g.report.Cost.Most, each)
 	return next, moves, nil
 }
 

@@ -152,7 +152,7 @@ func TestCheck_slow(t *testing.T) {
 	now := time.Duration(0)
 	clock := func() time.Duration { now += time.Millisecond; return now }
 	r, err := playout.Check(t.Context(), &count{}, &count{}, playout.Options{Games: 10_000, Clock: clock, Limit: time.Second})
-	if err != nil || r.OK() || r.Problems[0].Kind != playout.KindSlow || r.Games == 0 || r.Cost.Mean == 0 || r.Cost.Most < r.Cost.Mean {
+	if err != nil || r.OK() || r.Problems[0].Kind != playout.KindSlow || r.Games == 0 || r.Cost.Mean == 0 || r.Cost.Most < r.Cost.Mean || r.Cost.Median == 0 || r.Cost.Median > r.Cost.Most {
 		t.Errorf("%+v, %v", r, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
