@@ -20,12 +20,11 @@ const written = (v, replacer, indent, exact) => {
       case 'string': return add(quote(v));
       case 'boolean': return add(v ? 'true' : 'false');
       case 'number':
-        if (v - v === 0) return add(`${v}`);
-        if (exact) throw new TypeError('not a number of JSON');
-        return add('null');
+        if (v - v !== 0 && exact) throw new TypeError('not a number of JSON');
+        return add(v - v === 0 ? `${v}` : 'null');
     }
     if (v === null) return add('null');
-    for (const o of above) if (o === v) throw new TypeError('the value holds itself');
+    if (among(above, v)) throw new TypeError('the value holds itself');
     above[above.length] = v;
     const many = isArray(v), keys = many ? undefined : allowed || getKeys(size(v));
     add(many ? '[' : '{');
@@ -80,7 +79,13 @@ put(G, 'console', { log() {}, info() {}, warn() {}, error() {}, debug() {} });
 
 // ---- the rest does not exist ----
 keep(base, [iterator]);
-for (const p of iterators) keep(p, ['next']);
+const none = [];
+for (const p of iterators) {
+  const native = p.next;
+  keep(p, none);
+  // It reads no arguments, so none are passed on and weighed.
+  put(p, 'next', { next() { return apply(native, this, none); } }.next);
+}
 keep(generators, ['next', 'return', 'throw']);
 const known = ['Object', 'Function', 'Array', 'String', 'Number', 'Boolean', 'Symbol', 'Math', 'Map', 'Set', 'Date', 'JSON', 'RegExp', 'console',
   'Error', 'TypeError', 'RangeError', 'SyntaxError', 'ReferenceError', 'EvalError', 'URIError',
