@@ -141,7 +141,7 @@ func (c *canvas) piece(p piece, chess bool, x, y, size float64) {
 	switch symbol {
 	case '●', '⚫', '⬤', '•', '⚪':
 		fill(c.img, shade, circle(x, y, size*0.38))
-		if p.Player%2 == 1 { // the colors alone do not tell players apart
+		if p.Player%2 == 1 { // players must differ by more than their color
 			fill(c.img, cellEven, circle(x, y, size*0.15))
 		}
 		return

@@ -78,6 +78,8 @@ func decoders() map[string]string {
 		"arena/record/agree.go":                  strict,
 		"arena/record/record.go":                 own,
 		"arena/visibility/mode/asof.go":          own,
+		"arena/visibility/position.go":           own,
+		"arena/card/position.go":                 "public states, which league/game/rules has checked; only drawn",
 		"arena/visibility/reader.go":             own,
 		"arena/api/league_view.go":               strict,
 		"arena/api/leagues.go":                   strict,
