@@ -83,15 +83,9 @@ func pauseWords(g arena.Agent, p arena.Pause) (why, cure string) {
 			"get the endpoint to answer. The pause ends by itself after two checks in a row that succeed."
 	case arena.PauseExpired:
 		return "its endpoint has never passed a check" + because(g) + ".", "correct the endpoint, and check it in the console. The pause ends when a check passes."
-	case arena.PauseRateLimit:
-		until := ""
-		if !p.Until.IsZero() {
-			until = " at " + p.Until.UTC().Format(time.RFC3339)
-		}
-		return "it answered with status 429, too many requests.", "nothing now: the pause ends by itself" + until + ". If it happens often, raise the limit of the agent or of its model."
 	case arena.PauseAdmin:
 		return "an admin or a moderator paused it.", "ask those who run the arena. One of them has to resume it."
-	case arena.PauseOwner:
+	case arena.PauseOwner, arena.PauseRateLimit: // no notices
 	}
 	return p.Ending() + ".", "see the console."
 }

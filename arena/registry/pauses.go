@@ -28,10 +28,10 @@ type Publisher interface {
 	PublishAgent(leagues []string, e arena.Event)
 }
 
-// Notices write to owners about pauses of their agents.
+// Notices inform owners of pauses that their agents cannot end alone.
 type Notices interface {
-	// Paused writes about a pause that has begun. It decides whether the owner wants
-	// that, and logs its failures.
+	// Paused informs the owner of a pause that has begun, if the owner wants that.
+	// It logs its failures.
 	Paused(ctx context.Context, g arena.Agent, p arena.Pause)
 }
 
@@ -39,7 +39,7 @@ type Notices interface {
 type PausesOptions struct {
 	Store     PauseStore
 	Publisher Publisher
-	Notices   Notices // nil: nobody is written to
+	Notices   Notices // nil: owners are not informed
 	Now       func() time.Time
 	Logger    *slog.Logger
 }
@@ -62,15 +62,12 @@ func NewPauses(o PausesOptions) (*Pauses, error) {
 func (p *Pauses) PauseForRateLimit(ctx context.Context, seat arena.Seat, until time.Time) (arena.Event, error) {
 	now := p.o.Now()
 	pause := arena.Pause{Reason: arena.PauseRateLimit, Since: now, Until: until}
-	before, after, err := p.o.Store.UpdateAgent(ctx, seat.AgentID, func(g *arena.Agent) error {
+	_, _, err := p.o.Store.UpdateAgent(ctx, seat.AgentID, func(g *arena.Agent) error {
 		g.SetPause(pause)
 		return nil
 	})
 	if err != nil {
 		return arena.Event{}, fmt.Errorf("pause agent %s: %w", seat.AgentID, err)
-	}
-	if last, was := before.PauseFor(pause.Reason); !was || !now.Before(last.Until) {
-		p.notify(ctx, after, pause)
 	}
 	return pausedEvent(arena.Agent{ID: seat.AgentID, Name: seat.Name}, pause, now)
 }
@@ -221,7 +218,9 @@ func (p *Pauses) publish(ctx context.Context, before, after arena.Agent, at time
 		if is {
 			e, err = pausedEvent(after, pause, at)
 			p.o.Logger.InfoContext(ctx, "agent paused", "agent_id", after.ID, "reason", reason, "failure", after.Health.Reason)
-			p.notify(ctx, after, pause)
+			if p.o.Notices != nil && reason != arena.PauseOwner {
+				p.o.Notices.Paused(ctx, after, pause)
+			}
 		} else {
 			e, err = arena.NewEvent(arena.Event{AgentID: after.ID, At: at, Type: arena.EventAgentResumed}, arena.AgentResumedBody{Name: after.Name, Reason: reason})
 			p.o.Logger.InfoContext(ctx, "agent resumed", "agent_id", after.ID, "reason", reason)
@@ -232,13 +231,6 @@ func (p *Pauses) publish(ctx context.Context, before, after arena.Agent, at time
 		p.o.Publisher.PublishAgent(after.Leagues, e)
 	}
 	return nil
-}
-
-// notify writes to the owner of an agent, unless it paused the agent itself.
-func (p *Pauses) notify(ctx context.Context, g arena.Agent, pause arena.Pause) {
-	if p.o.Notices != nil && pause.Reason != arena.PauseOwner {
-		p.o.Notices.Paused(ctx, g, pause)
-	}
 }
 
 // pausedEvent returns the agent_paused event of a pause.
