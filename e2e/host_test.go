@@ -89,8 +89,10 @@ func debPackage(t *testing.T) string {
 // that ends with the command, so there is nothing to unmount.
 func (h *debianHost) command(user, line string, env ...string) *exec.Cmd {
 	const mount = `mount -t proc proc "$0/proc" && exec chroot "$@"`
-	args := []string{"--mount", "sh", "-c", mount, h.root, "--userspec=" + user, h.root, "/usr/bin/env", "-i",
-		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive"}
+	args := []string{
+		"--mount", "sh", "-c", mount, h.root, "--userspec=" + user, h.root, "/usr/bin/env", "-i",
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive",
+	}
 	args = append(append(args, env...), "sh", "-c", line)
 	return exec.CommandContext(context.WithoutCancel(h.t.Context()), "unshare", args...)
 }
@@ -118,7 +120,7 @@ func (h *debianHost) types(line string) string {
 
 func (h *debianHost) write(name, text string, mode os.FileMode) {
 	h.t.Helper()
-	must(h.t, os.WriteFile(filepath.Join(h.root, name), []byte(text), mode)) //nolint:gosec // G306: as a system has them
+	must(h.t, os.WriteFile(filepath.Join(h.root, name), []byte(text), mode))
 	must(h.t, os.Chmod(filepath.Join(h.root, name), mode))
 }
 

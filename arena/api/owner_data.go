@@ -283,7 +283,7 @@ func (h *accountHandlers) confirmEmail(ctx context.Context, in *mailLinkInput) (
 type requestResetInput struct {
 	FromAddress
 	Body struct {
-		Email string `json:"email" minLength:"1" maxLength:"254" format:"email" doc:"A confirmed address of the owner. The answer is the same if nobody has it."`
+		Email string `json:"email" minLength:"1" maxLength:"254" format:"email" doc:"A confirmed address of the owner. The answer is the same if no owner has it."`
 	} `nameHint:"RequestResetBody"`
 }
 

@@ -55,7 +55,7 @@ func (g *cards) paint(c *canvas) {
 	net := slices.ContainsFunc(hands, func(h hand) bool { return h.Chips < 0 })
 	for i, h := range hands {
 		y := top + step*float64(i)
-		c.frame(boardLeft, y, boardRight, y+step-10, line, raised)
+		c.frame(boardLeft, y, boardRight, y+step-10, raised)
 		fill(c.img, playerColor(h.Player), rectangle(boardLeft, y, boardLeft+8, y+step-10))
 		c.cards(h.Cards, h.Dice, boardLeft+30, y+10, boardWidth-190, step-30)
 		state := ""
@@ -112,7 +112,7 @@ func (c *canvas) cards(list []word, dice bool, left, top, width, height float64)
 // card draws a card or a die. A hidden one shows its back.
 func (c *canvas) card(name word, dice bool, x, y, wide, high float64) {
 	if name == "?" {
-		c.frame(x, y, x+wide, y+high, line, cellOdd)
+		c.frame(x, y, x+wide, y+high, cellOdd)
 		c.write(text{words: "?", font: c.bold, size: high * 0.5, width: wide - 6, color: faint, align: middle}, x+wide/2, y+high*0.67)
 		return
 	}

@@ -156,7 +156,7 @@ func shows(f *sfnt.Font, words string) bool {
 func circle(x, y, r float64) []point { return arc(x, y, r, 0, fullTurn) }
 
 // frame draws a box with a border of 2 pixels.
-func (c *canvas) frame(left, top, right, bottom float64, border, inside color.Color) {
-	fill(c.img, border, rectangle(left, top, right, bottom))
+func (c *canvas) frame(left, top, right, bottom float64, inside color.Color) {
+	fill(c.img, line, rectangle(left, top, right, bottom))
 	fill(c.img, inside, rectangle(left+2, top+2, right-2, bottom-2))
 }

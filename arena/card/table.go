@@ -117,7 +117,7 @@ func (g *table) cells(c *canvas, rows []tableRow) {
 	}
 	for i, r := range rows {
 		y := top + step*float64(i+1)
-		c.frame(boardLeft, y, boardRight, y+step-10, line, raised)
+		c.frame(boardLeft, y, boardRight, y+step-10, raised)
 		fill(c.img, playerColor(r.Player), rectangle(boardLeft, y, boardLeft+8, y+step-10))
 		base := y + (step-10)/2 + 12
 		for column := first; column < len(g.Columns); column++ {

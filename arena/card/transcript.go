@@ -36,7 +36,7 @@ func (g *transcript) paint(c *canvas) {
 		if l.Player != 0 {
 			left = boardRight - wide
 		}
-		c.frame(left, top, left+wide, top+step-10, line, raised)
+		c.frame(left, top, left+wide, top+step-10, raised)
 		fill(c.img, playerColor(l.Player), rectangle(left, top, left+8, top+step-10))
 		shown, said := plain(c.regular, string(l.Text))
 		offer, offers := plain(c.bold, string(l.Offer))

@@ -51,7 +51,7 @@ func (m *Mailer) deliver(ctx context.Context, q arena.QueuedMail) (reached bool,
 		}
 		log.InfoContext(ctx, "mail sent")
 	}
-	switch _, refused := errors.AsType[*Refused](err); {
+	switch _, refused := errors.AsType[*RefusedError](err); {
 	case err == nil:
 	case refused:
 		log.WarnContext(ctx, "mail given up: the owner has to enter another address", "error", err)

@@ -43,7 +43,7 @@ type Store interface {
 	Agent(ctx context.Context, id string) (arena.Agent, error)
 }
 
-// Sender delivers a message. *Refused: it is in vain to try again.
+// Sender delivers a message. *RefusedError: it is in vain to try again.
 type Sender interface {
 	Send(ctx context.Context, m Message) error
 }

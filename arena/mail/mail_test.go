@@ -181,7 +181,7 @@ func TestMailer_Deliver_once(t *testing.T) {
 			t.Errorf("%s\n%s", reset.Text, elsewhere.Text)
 		}
 		for _, l := range r.links {
-			if l.ExpiresAt.Sub(time.Now()) > time.Hour {
+			if time.Until(l.ExpiresAt) > time.Hour {
 				t.Errorf("%+v", l)
 			}
 		}
@@ -222,7 +222,7 @@ func TestMailer_Deliver_refused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m, r, s, log := newMailer(t)
-		s.err = &mail.Refused{Code: 550}
+		s.err = &mail.RefusedError{Code: 550}
 		m.Paused(t.Context(), r.agent, arena.Pause{Reason: arena.PauseHealth})
 		run(t, m, time.Hour)
 		if len(s.at) != 1 || !strings.Contains(log.String(), "another address") {

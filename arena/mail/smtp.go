@@ -110,19 +110,21 @@ type Message struct {
 	At      time.Time
 }
 
-// Refused is the error of a server that will never deliver a message.
-type Refused struct{ Code int }
+// RefusedError is the error of a server that will never deliver a message.
+type RefusedError struct{ Code int }
 
 // Error returns the code alone: what the server writes may name the address.
-func (e *Refused) Error() string { return fmt.Sprintf("the server refuses the recipient (%d)", e.Code) }
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("the server refuses the recipient (%d)", e.Code)
+}
 
-// Send delivers a message. *Refused: it is in vain to try again. No error names the
+// Send delivers a message. *RefusedError: it is in vain to try again. No error names the
 // recipient or the text.
 func (s *SMTP) Send(ctx context.Context, m Message) error {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(s.from)
 	if err := msg.To(m.To); err != nil {
-		return &Refused{}
+		return &RefusedError{}
 	}
 	msg.Subject(m.Subject)
 	msg.SetDateWithValue(m.At)
@@ -142,7 +144,7 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 	case !ok:
 		return err // of the connection
 	case failed.Reason == gomail.ErrSMTPRcptTo && !failed.IsTemp():
-		return &Refused{Code: failed.ErrorCode()}
+		return &RefusedError{Code: failed.ErrorCode()}
 	default:
 		return fmt.Errorf("%s (%d)", failed.Reason, failed.ErrorCode())
 	}

@@ -70,11 +70,11 @@ func TestSMTP_Send_onThisMachine(t *testing.T) {
 	refused, later := hello, hello
 	refused.To, later.To = "refused@example.org", "later@example.org"
 	err := s.Send(t.Context(), refused)
-	if r, ok := errors.AsType[*mail.Refused](err); !ok || r.Code != 550 || strings.Contains(err.Error(), "example.org") {
+	if r, ok := errors.AsType[*mail.RefusedError](err); !ok || r.Code != 550 || strings.Contains(err.Error(), "example.org") {
 		t.Errorf("refused: %v", err)
 	}
 	err = s.Send(t.Context(), later)
-	if _, ok := errors.AsType[*mail.Refused](err); ok || err == nil || !strings.Contains(err.Error(), "451") || strings.Contains(err.Error(), "example.org") {
+	if _, ok := errors.AsType[*mail.RefusedError](err); ok || err == nil || !strings.Contains(err.Error(), "451") || strings.Contains(err.Error(), "example.org") {
 		t.Errorf("later: %v", err)
 	}
 

@@ -96,7 +96,7 @@ func because(g arena.Agent) string {
 	if g.Health.Reason == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (%s)", line(string(g.Health.Reason)))
+	return fmt.Sprintf(" (%s)", line(g.Health.Reason))
 }
 
 // hours is a duration in words.

@@ -54,21 +54,15 @@ func (s *Server) openCertificates() (err error) {
 	return err
 }
 
-// CheckTLS returns what is wrong with the certificates of the settings: it reads
-// the files, or asks the ACME server for its directory.
-func (c Config) CheckTLS(ctx context.Context) error {
-	if c.PublicURL == nil {
-		return nil // reported by Load
-	}
+// checkTLS reads the files of the certificates, or asks the ACME server for its
+// directory.
+func (c Config) checkTLS(ctx context.Context) error {
 	switch c.TLS {
 	case TLSFiles:
 		if err := c.TLSFiles.Check(c.PublicURL.Hostname(), time.Now()); err != nil {
 			return fmt.Errorf("ARENA_TLS: %w", err)
 		}
 	case TLSAuto:
-		if c.ACMEURL == nil {
-			return nil // reported by Load
-		}
 		var roots *x509.CertPool
 		if c.ACMECAFile != "" {
 			var err error

@@ -167,7 +167,7 @@ func TestConfig_mail(t *testing.T) {
 	for address, want := range map[string]string{fmt.Sprintf("smtp://arena@127.0.0.1:%d", smtp.Port): "535", "smtp://arena@127.0.0.1:1": "connection refused"} {
 		s := newTestServer(t, "ARENA_SMTP="+address, "ARENA_SMTP_PASSWORD=wrong", "ARENA_MAIL_FROM=arena@example.org")
 		problems := s.cfg.CheckServices(t.Context())
-		if len(problems) != 1 || !strings.Contains(problems[0].Error(), want) || !strings.HasPrefix(problems[0].Error(), "ARENA_SMTP: ") {
+		if problems == nil || strings.Count(problems.Error(), "ARENA_") != 1 || !strings.Contains(problems.Error(), want) || !strings.HasPrefix(problems.Error(), "ARENA_SMTP: ") {
 			t.Errorf("%s: %v, want %s", address, problems, want)
 		}
 		if w := request(t, s, "POST", "/v1/owners", "", `{"name":"Kim","email":"kim@example.org"}`); w.Code != 201 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	mrand "math/rand/v2"
@@ -205,25 +206,24 @@ func (c Config) ProviderName() string {
 	return cmp.Or(c.OIDCName, c.OIDCIssuer.Host)
 }
 
-// CheckServices returns a problem for each service that the settings name and that
-// the arena cannot use, after a request to it; the arena runs without
-// it.
-func (c Config) CheckServices(ctx context.Context) []error {
-	var problems []error
-	if c.PublicURL == nil {
-		return nil
-	}
+// CheckServices tries what the settings of a successful Load name outside the
+// arena, with a request to each: certificates and their ACME server, the OIDC
+// issuer, the SMTP server. The error joins one for each that cannot be used; the
+// arena runs without it.
+func (c Config) CheckServices(ctx context.Context) error {
+	return errors.Join(c.checkTLS(ctx), c.checkProvider(ctx), c.checkMail(ctx))
+}
+
+// checkProvider reads the documents of the OIDC issuer, if there is one.
+func (c Config) checkProvider(ctx context.Context) error {
 	provider, err := c.newProvider(c.PublicURL.String(), slog.New(slog.DiscardHandler))
 	if err == nil && provider != nil {
 		err = provider.Ready(ctx)
 	}
 	if err != nil {
-		problems = append(problems, fmt.Errorf("ARENA_OIDC_ISSUER: %s: %w", c.OIDCIssuer, err))
+		return fmt.Errorf("ARENA_OIDC_ISSUER: %s: %w", c.OIDCIssuer, err)
 	}
-	if problem := c.checkMail(ctx); problem != nil {
-		problems = append(problems, problem)
-	}
-	return problems
+	return nil
 }
 
 // checkMail signs in at the SMTP server, if there is one.
@@ -238,7 +238,7 @@ func (c Config) checkMail(ctx context.Context) error {
 	return nil
 }
 
-// newSMTP makes what delivers mails; nil when the arena sends none.
+// newSMTP returns the client that delivers mails; nil if the arena sends none.
 func (c Config) newSMTP() (*mail.SMTP, error) {
 	if c.SMTP == nil {
 		return nil, nil //nolint:nilnil // nil has a meaning to the callers
@@ -246,7 +246,7 @@ func (c Config) newSMTP() (*mail.SMTP, error) {
 	return mail.NewSMTP(mail.SMTPOptions{URL: c.SMTP, Password: c.SMTPPassword, From: c.MailFrom})
 }
 
-// newMailer makes what writes to owners, if the arena sends mail.
+// newMailer makes the queue of mails to owners, if the arena sends mail.
 func (s *Server) newMailer() error {
 	smtp, err := s.cfg.newSMTP()
 	if err != nil || smtp == nil {

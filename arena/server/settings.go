@@ -58,7 +58,7 @@ func Settings() []Setting {
 			Key: "ARENA_ACME_CA_FILE",
 			Doc: "PEM file of the authorities that the ACME server's own certificate comes from, for a private one. Empty: the system's.",
 			parse: func(c *Config, v string) error {
-				c.ACMECAFile = v // read by CheckTLS, and again and again by package certs
+				c.ACMECAFile = v // read by checkTLS, and again and again by package certs
 				return nil
 			},
 		},
@@ -314,7 +314,7 @@ func Settings() []Setting {
 		},
 		{
 			Key:   "ARENA_SMTP",
-			Doc:   "Server that delivers mail to owners: smtp://user@host:587, which has to offer STARTTLS unless it is on this machine, or smtps://user@host:465. Without a user nobody signs in. Empty: the arena sends no mail.",
+			Doc:   "Server that delivers mail to owners: smtp://user@host:587, which has to offer STARTTLS unless it is on this machine, or smtps://user@host:465. Without a user the arena does not sign in. Empty: the arena sends no mail.",
 			parse: func(c *Config, v string) error { return parseSMTP(v, &c.SMTP) },
 		},
 		{

@@ -146,7 +146,7 @@ func TestConfig_CheckServices(t *testing.T) {
 	for path, want := range map[string]string{"": "404", "/other": "names itself", "/none": "no authorization code flow"} {
 		s := newTestServer(t, "ARENA_PUBLIC_URL=https://arena.example", "ARENA_ALLOW_CIDRS_FORCE=1", "ARENA_OIDC_ISSUER="+odd.URL+path, "ARENA_OIDC_CLIENT_ID=arena")
 		problems := s.cfg.CheckServices(t.Context())
-		if len(problems) != 1 || !strings.Contains(problems[0].Error(), want) || !strings.Contains(problems[0].Error(), "ARENA_OIDC_ISSUER") {
+		if problems == nil || strings.Count(problems.Error(), "ARENA_") != 1 || !strings.Contains(problems.Error(), want) || !strings.Contains(problems.Error(), "ARENA_OIDC_ISSUER") {
 			t.Errorf("%s: %v", path, problems)
 		}
 		if w := request(t, s, "GET", "/v1/signin", "", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"available":false`) {

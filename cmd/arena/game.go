@@ -144,7 +144,9 @@ func printGameReport(w io.Writer, r *playout.Report) error {
 		line("legal moves", "%.1f on average, at most %d", r.Branches, r.Most)
 	}
 	line("largest state", "%d bytes", r.State)
-	micro := func(d time.Duration) string { return strconv.FormatFloat(float64(d)/float64(time.Microsecond), 'f', 1, 64) + " µs" }
+	micro := func(d time.Duration) string {
+		return strconv.FormatFloat(float64(d)/float64(time.Microsecond), 'f', 1, 64) + " µs"
+	}
 	line("cost of a move", "%s median, %s on average, at most %s", micro(r.Cost.Median), micro(r.Cost.Mean), micro(r.Cost.Most))
 	if len(r.Points) > 0 {
 		points := make([]string, len(r.Points))

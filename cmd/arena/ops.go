@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -107,13 +106,12 @@ func (c *ConfigCmd) Run(app *App) error {
 		result := "the settings are good"
 		ctx, cancel := context.WithTimeout(app.Ctx, checkTimeout)
 		defer cancel()
-		problems = errors.Join(problems, cfg.CheckTLS(ctx))
 		for _, w := range cfg.Warnings() {
 			result = "the settings work, but some are unsafe"
 			_, _ = fmt.Fprintln(app.Stdout, "warning:", w)
 		}
 		if problems == nil {
-			problems = errors.Join(cfg.CheckServices(ctx)...)
+			problems = cfg.CheckServices(ctx)
 		}
 		if problems == nil {
 			_, problems = fmt.Fprintln(app.Stdout, result)

@@ -18,7 +18,7 @@ type durations struct {
 
 // bucket returns the bucket of a duration; shorter ones have lower buckets.
 func bucket(d time.Duration) int {
-	n := uint64(max(d, 0)) //nolint:gosec // G115: not negative
+	n := uint64(max(d, 0))
 	shift := max(0, bits.Len64(n)-durationBits-1)
 	return shift<<durationBits + int(n>>shift) //nolint:gosec // G115: at most 64 << durationBits
 }
