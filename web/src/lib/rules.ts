@@ -22,6 +22,7 @@ export function rulesOf(l: League): string[] {
     l.max_cost_usd ? t('rules.cost', { n: l.max_cost_usd }) : '',
     l.canary ? t('rules.canary', { n: l.canary }) : '',
     scheduleOf(l),
+    ...paceOf(l),
     ...entryOf(l),
     ...l.rules,
   ].filter(Boolean);
@@ -36,6 +37,16 @@ function scheduleOf(l: League): string {
   const { zone, cron } = inZone(l.schedule);
   const when = cronWords(l.schedule, words.language, offsetAt(l.next_run_at ? new Date(l.next_run_at) : new Date()), readerZone());
   return tx(`rules.schedule.${l.format_options?.schedule_starts || 'plain'}`, '', { when: when ?? t('rules.custom', { cron, zone }) });
+}
+
+/** How often the league calls each agent. */
+function paceOf({ pace }: League): string[] {
+  if (!pace) return [];
+  return [
+    pace.matches_per_day ? tn('rules.pace.day', pace.matches_per_day) : '',
+    pace.pause_seconds ? t('rules.pace.pause', { n: Number((pace.pause_seconds / 60).toFixed(1)) }) : '',
+    pace.unrated_filler ? t('rules.pace.filler') : '',
+  ];
 }
 
 function tokensOf({ max_tokens: n, max_tokens_policy: policy, game }: League): string {
