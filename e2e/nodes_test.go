@@ -193,6 +193,7 @@ func TestE2E_Nodes(t *testing.T) {
 	t.Run("language models", func(t *testing.T) { t.Parallel(); languageModels(t, server) })
 	t.Run("pulling agents", func(t *testing.T) { t.Parallel(); pullingAgents(t, server) })
 	t.Run("pulling agents without a bus", func(t *testing.T) { t.Parallel(); pullingAgents(t, server, "ARENA_REDIS_URL=") })
+	t.Run("deleted owner", func(t *testing.T) { t.Parallel(); deletedOwner(t, server) })
 }
 
 // Three nodes are restarted one after the other: no round is lost or asked
