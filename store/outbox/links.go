@@ -65,13 +65,8 @@ func dropLinks(ctx context.Context, tx *db.Tx, ownerID string, kind arena.MailKi
 // DropMailLinks removes at most limit links that expired before a time, and
 // returns how many it removed.
 func (o *Outbox) DropMailLinks(ctx context.Context, before time.Time, limit int) (removed int, err error) {
-	err = o.base.Write(ctx, "mail links", func(ctx context.Context, tx *db.Tx) error {
-		n, err := db.Exec(ctx, tx, `DELETE FROM mail_links WHERE hash IN (SELECT hash FROM mail_links WHERE expires_at < $1 ORDER BY expires_at, hash LIMIT $2)`,
-			db.Millis(before), limit)
-		removed = int(n)
-		return err
-	})
-	return removed, o.base.Wrap(err, "drop links in mails")
+	return o.base.Drop(ctx, "links in mails",
+		`DELETE FROM mail_links WHERE hash IN (SELECT hash FROM mail_links WHERE expires_at < $1 ORDER BY expires_at, hash LIMIT $2)`, before, limit)
 }
 
 // OwnersAt returns at most limit owners that have confirmed an email address,
@@ -83,26 +78,13 @@ func (o *Outbox) OwnersAt(ctx context.Context, address string, limit int) ([]are
 	return owners, o.base.Wrap(err, "read the owners at an address")
 }
 
-// contact returns an owner for a change. not_found: there is no such owner;
-// conflict: it was deleted.
-func (o *Outbox) contact(ctx context.Context, tx *db.Tx, ownerID string) (arena.Owner, error) {
-	found, err := contactTable.One(ctx, tx, ` WHERE o.id = $1`+o.base.Dialect.Lock("o"), ownerID)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return found, arena.Errorf(arena.CodeNotFound, "there is no owner %q", ownerID)
-	case err == nil && !found.ErasedAt.IsZero():
-		return found, arena.Errorf(arena.CodeConflict, "owner %s was deleted", ownerID)
-	}
-	return found, err
-}
-
 // SetMailSettings changes where and whether an owner gets mails, and stores the
 // audit entries about it. Another address has to be confirmed again, and ends the
 // links that were sent to the one before. not_found: there is no such owner;
 // conflict: it was deleted.
 func (o *Outbox) SetMailSettings(ctx context.Context, ownerID string, s arena.MailSettings, audit ...arena.AuditEntry) error {
 	err := o.base.Write(ctx, ownerID, func(ctx context.Context, tx *db.Tx) error {
-		found, err := o.contact(ctx, tx, ownerID)
+		found, err := o.base.OwnerForChange(ctx, tx, contactTable, ownerID)
 		if err != nil {
 			return err
 		}

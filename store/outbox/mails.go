@@ -106,11 +106,6 @@ func (o *Outbox) EndMail(ctx context.Context, id string, at time.Time) error {
 // DropMails removes at most limit mails that were queued before a time and have
 // ended, and returns how many it removed.
 func (o *Outbox) DropMails(ctx context.Context, before time.Time, limit int) (removed int, err error) {
-	err = o.base.Write(ctx, "mails", func(ctx context.Context, tx *db.Tx) error {
-		n, err := db.Exec(ctx, tx, `DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE created_at < $1 AND ended_at > 0 ORDER BY created_at, id LIMIT $2)`,
-			db.Millis(before), limit)
-		removed = int(n)
-		return err
-	})
-	return removed, o.base.Wrap(err, "drop mails")
+	return o.base.Drop(ctx, "mails",
+		`DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE created_at < $1 AND ended_at > 0 ORDER BY created_at, id LIMIT $2)`, before, limit)
 }

@@ -54,11 +54,6 @@ func CheckIdentity(ctx context.Context, tx *db.Tx, id arena.Identity) error {
 // DropErasedIdentities removes at most limit digests of identities that were
 // deleted before a time, and returns how many it removed.
 func (a *Access) DropErasedIdentities(ctx context.Context, before time.Time, limit int) (removed int, err error) {
-	err = a.base.Write(ctx, "erased identities", func(ctx context.Context, tx *db.Tx) error {
-		n, err := db.Exec(ctx, tx, `DELETE FROM erased_identities WHERE digest IN (SELECT digest FROM erased_identities WHERE at < $1 ORDER BY at, digest LIMIT $2)`,
-			db.Millis(before), limit)
-		removed = int(n)
-		return err
-	})
-	return removed, a.base.Wrap(err, "drop digests of identities")
+	return a.base.Drop(ctx, "digests of identities",
+		`DELETE FROM erased_identities WHERE digest IN (SELECT digest FROM erased_identities WHERE at < $1 ORDER BY at, digest LIMIT $2)`, before, limit)
 }

@@ -98,10 +98,6 @@ func (a *Access) RevokeInvitation(ctx context.Context, id string, at time.Time, 
 // DropInvitations removes at most limit invitations that expired before a time,
 // and returns how many it removed.
 func (a *Access) DropInvitations(ctx context.Context, before time.Time, limit int) (removed int, err error) {
-	err = a.base.Write(ctx, "invitations", func(ctx context.Context, tx *db.Tx) error {
-		n, err := db.Exec(ctx, tx, `DELETE FROM invitations WHERE id IN (SELECT id FROM invitations WHERE expires_at < $1 ORDER BY expires_at, id LIMIT $2)`, db.Millis(before), limit)
-		removed = int(n)
-		return err
-	})
-	return removed, a.base.Wrap(err, "drop invitations")
+	return a.base.Drop(ctx, "invitations",
+		`DELETE FROM invitations WHERE id IN (SELECT id FROM invitations WHERE expires_at < $1 ORDER BY expires_at, id LIMIT $2)`, before, limit)
 }

@@ -2,8 +2,6 @@ package people
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -38,25 +36,12 @@ func (a *Access) People(ctx context.Context) ([]arena.Owner, error) {
 	return owners, a.base.Wrap(err, "list people")
 }
 
-// personFor returns an owner for a change. not_found: there is no such owner;
-// conflict: it was deleted.
-func (a *Access) personFor(ctx context.Context, tx *db.Tx, ownerID string) (arena.Owner, error) {
-	o, err := personTable.One(ctx, tx, ` WHERE o.id = $1`+a.base.Dialect.Lock("o"), ownerID)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return o, arena.Errorf(arena.CodeNotFound, "there is no owner %q", ownerID)
-	case err == nil && !o.ErasedAt.IsZero():
-		return o, arena.Errorf(arena.CodeConflict, "owner %s was deleted", ownerID)
-	}
-	return o, err
-}
-
 // SetRole sets or removes the role of an owner, and stores the audit entry
 // that audit makes of the change. A role that the owner has already changes
 // nothing. not_found: there is no such owner; conflict: it was deleted.
 func (a *Access) SetRole(ctx context.Context, ownerID string, role arena.Role, audit func(before arena.Owner) (arena.AuditEntry, error)) (after arena.Owner, err error) {
 	err = a.base.Write(ctx, ownerID, func(ctx context.Context, tx *db.Tx) error {
-		before, err := a.personFor(ctx, tx, ownerID)
+		before, err := a.base.OwnerForChange(ctx, tx, personTable, ownerID)
 		if err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ var insertSessions = db.NewInsert(sessionTable, "")
 // arena.MaxSessions. not_found: there is no such owner; conflict: it was deleted.
 func (a *Access) CreateSession(ctx context.Context, s arena.Session) error {
 	err := a.base.Write(ctx, s.OwnerID, func(ctx context.Context, tx *db.Tx) error {
-		if _, err := a.personFor(ctx, tx, s.OwnerID); err != nil {
+		if _, err := a.base.OwnerForChange(ctx, tx, personTable, s.OwnerID); err != nil {
 			return err
 		}
 		if _, err := insertSessions.Exec(ctx, tx, s); err != nil {
@@ -110,10 +110,6 @@ func EndSessions(ctx context.Context, tx *db.Tx, ownerID string) error {
 // DropSessions removes at most limit sessions without a request since before,
 // and returns how many it removed.
 func (a *Access) DropSessions(ctx context.Context, before time.Time, limit int) (removed int, err error) {
-	err = a.base.Write(ctx, "sessions", func(ctx context.Context, tx *db.Tx) error {
-		n, err := db.Exec(ctx, tx, `DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE last_used_at < $1 ORDER BY last_used_at, id LIMIT $2)`, db.Millis(before), limit)
-		removed = int(n)
-		return err
-	})
-	return removed, a.base.Wrap(err, "drop sessions")
+	return a.base.Drop(ctx, "sessions",
+		`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE last_used_at < $1 ORDER BY last_used_at, id LIMIT $2)`, before, limit)
 }
