@@ -418,10 +418,10 @@ const (
 type QueuedMail struct {
 	ID        string
 	Kind      MailKind
-	OwnerID   string // "" of MailReset: the owners are looked up when it is sent
-	AgentID   string // of MailPause
-	Pause     Pause  // of MailPause, without Since
-	Address   string // it is sent to, or that a reset was asked for
+	OwnerID   string      // "" of MailReset: the owners are looked up when it is sent
+	AgentID   string      // of MailPause
+	Pause     PauseReason // of MailPause
+	Address   string      // it is sent to, or that a reset was asked for
 	CreatedAt time.Time
 	NextAt    time.Time // of the next attempt
 	GiveUpAt  time.Time // no attempt begins from then on

@@ -164,7 +164,7 @@ func (h *debianHost) start() *service {
 	}()
 	h.t.Cleanup(func() {
 		s.kill()
-		// Agents of one address get in nobody's way.
+		// Agents of one address do not use up each other's rate.
 		if n := strings.Count(s.written(), `"status":429`); n > 0 {
 			h.t.Errorf("the service refused %d requests that exceeded a limit", n)
 		}

@@ -57,7 +57,7 @@ func (s *Service) SetMailSettings(ctx context.Context, caller arena.Caller, in a
 	if err != nil {
 		return arena.Owner{}, err
 	}
-	e, err := caller.Audit(s.now(), "set-mail", caller.OwnerID, nil, nil) // an address is nobody else's business
+	e, err := caller.Audit(s.now(), "set-mail", caller.OwnerID, nil, nil) // without the address, which is private
 	if err != nil {
 		return arena.Owner{}, err
 	}
@@ -110,8 +110,7 @@ func (s *Service) guessedLink(ctx context.Context, address string, err error) er
 }
 
 // RequestReset sends a link with which the tokens are re-issued to each owner that
-// has confirmed an email address. Nobody learns whether there is one: the answer is
-// always the same.
+// has confirmed an email address. The answer does not show whether there is one.
 func (s *Service) RequestReset(ctx context.Context, email, address string) error {
 	if s.o.Mail == nil {
 		return errNoMail()

@@ -36,7 +36,7 @@ func (m *mails) are(t *testing.T, want ...string) {
 	m.sent = nil
 }
 
-// An address that nobody has verified is to be confirmed, wherever it comes from.
+// An address that is not verified has to be confirmed, wherever it comes from.
 func TestService_confirm(t *testing.T) {
 	t.Parallel()
 	var out mails

@@ -86,8 +86,8 @@ func (m *Mailer) Confirm(ctx context.Context, o arena.Owner) error {
 }
 
 // Reset queues a mail with a link for each owner that has confirmed the address.
-// Whether there is one is looked up when it is delivered, so that nobody learns it
-// from this call. Errors are those of Confirm.
+// Whether there is one is looked up when it is delivered, so that
+// this call does not show it. Errors are those of Confirm.
 func (m *Mailer) Reset(ctx context.Context, address string) error {
 	return m.queue(ctx, arena.QueuedMail{Kind: arena.MailReset, Address: address}, resetKept)
 }
@@ -99,8 +99,7 @@ func (m *Mailer) Paused(ctx context.Context, g arena.Agent, p arena.Pause) {
 	ctx = context.WithoutCancel(ctx) // the agent is paused
 	o, err := m.o.Store.Owner(ctx, g.OwnerID)
 	if err == nil && wantsNotices(o) {
-		p.Since = time.Time{}
-		err = m.queue(ctx, arena.QueuedMail{Kind: arena.MailPause, OwnerID: o.ID, AgentID: g.ID, Pause: p, Address: o.Email}, othersKept)
+		err = m.queue(ctx, arena.QueuedMail{Kind: arena.MailPause, OwnerID: o.ID, AgentID: g.ID, Pause: p.Reason, Address: o.Email}, othersKept)
 	}
 	switch {
 	case err == nil:

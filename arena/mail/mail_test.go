@@ -188,7 +188,7 @@ func TestMailer_Deliver_once(t *testing.T) {
 	})
 }
 
-// Mails without a purpose are not sent, and nobody learns that from Reset. Threat A7.
+// Mails without a purpose are not sent, and Reset does not show it. Threat A7.
 func TestMailer_Deliver_nothing(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(r *rows){

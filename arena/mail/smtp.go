@@ -19,7 +19,7 @@ import (
 // SMTPOptions are how an SMTP server is reached.
 type SMTPOptions struct {
 	// URL is smtp://user@host:port, with STARTTLS unless the host is this machine,
-	// or smtps://user@host:port. Without a user nobody signs in. The ports are 587
+	// or smtps://user@host:port. Without a user the arena does not sign in. The ports are 587
 	// and 465 by default.
 	URL      *url.URL
 	Password string

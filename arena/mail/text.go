@@ -56,8 +56,8 @@ If it was not you, do nothing: everything stays as it is.
 }
 
 // pauseText returns the notice that an agent was paused, why, and what to do.
-func pauseText(site string, o arena.Owner, g arena.Agent, p arena.Pause) (subject, text string) {
-	why, cure := pauseWords(g, p)
+func pauseText(site string, o arena.Owner, g arena.Agent, reason arena.PauseReason) (subject, text string) {
+	why, cure := pauseWords(g, reason)
 	return "Your agent " + line(g.Name) + " is paused", fmt.Sprintf(`Hello %s,
 
 the arena %s has paused your agent %s: %s
@@ -74,8 +74,8 @@ There is at most one such mail a day about an agent. To get none, clear
 }
 
 // pauseWords returns why an agent is paused, and what ends the pause.
-func pauseWords(g arena.Agent, p arena.Pause) (why, cure string) {
-	switch p.Reason {
+func pauseWords(g arena.Agent, reason arena.PauseReason) (why, cure string) {
+	switch reason {
 	case arena.PauseFailing:
 		return fmt.Sprintf("it failed %d rounds in a row.", g.PauseAfter), "find the failure in its requests, rehearse, and resume it in the console."
 	case arena.PauseHealth:
@@ -87,7 +87,7 @@ func pauseWords(g arena.Agent, p arena.Pause) (why, cure string) {
 		return "an admin or a moderator paused it.", "ask those who run the arena. One of them has to resume it."
 	case arena.PauseOwner, arena.PauseRateLimit: // no notices
 	}
-	return p.Ending() + ".", "see the console."
+	return arena.Pause{Reason: reason}.Ending() + ".", "see the console."
 }
 
 // because adds what the last check found. Details may be texts of the endpoint, so

@@ -2,7 +2,7 @@
 
 -- +goose Up
 
-ALTER TABLE owners ADD COLUMN email_confirmed_at INTEGER NOT NULL DEFAULT 0; -- 0: nobody has shown that they read it
+ALTER TABLE owners ADD COLUMN email_confirmed_at INTEGER NOT NULL DEFAULT 0; -- 0: not confirmed
 ALTER TABLE owners ADD COLUMN no_pause_mails INTEGER NOT NULL DEFAULT 0;     -- 1: no mail when the arena pauses an agent
 CREATE INDEX owners_by_email ON owners (lower(email), id) WHERE email_confirmed_at > 0;
 
@@ -12,7 +12,6 @@ CREATE TABLE outbox (
     owner_id     TEXT NOT NULL, -- empty: looked up by the address when it is sent
     agent_id     TEXT NOT NULL, -- empty: it is about none
     pause        TEXT NOT NULL, -- reason; empty: it is about none
-    pause_until  INTEGER NOT NULL, -- 0: unknown
     address      TEXT NOT NULL,
     created_at   INTEGER NOT NULL,
     next_at      INTEGER NOT NULL, -- of the next attempt

@@ -161,7 +161,7 @@ func (f *fixture) people() {
 	f.ok(f.CreateInvitation(ctx, i))
 	f.ok(f.ConfirmEmail(ctx, "ow_kim", must(f.Owner(ctx, "ow_kim"))(f).Email, start))
 	m := queued("ml_1", arena.MailPause, "é@example.org", start)
-	m.OwnerID, m.AgentID, m.Pause, m.EndedAt, m.Attempts = "ow_kim", "ag_a", arena.Pause{Reason: arena.PauseRateLimit, Until: start}, start, 2
+	m.OwnerID, m.AgentID, m.Pause, m.EndedAt, m.Attempts = "ow_kim", "ag_a", arena.PauseRateLimit, start, 2
 	f.ok(f.QueueMail(ctx, m, mailLimits))
 	f.ok(f.AddMailLinks(ctx, []arena.MailLink{{Hash: [32]byte{6, 0, 255}, Kind: arena.MailReset, OwnerID: "ow_kim", Address: "é@example.org", ExpiresAt: start}}))
 	f.ok(second(f.AdoptOwner(ctx, arena.Owner{ID: "ow_left", Name: "Left", CreatedAt: start}, arena.Identity{Issuer: "https://a.example", Subject: "2"})))
@@ -186,7 +186,7 @@ func outbox(f *fixture) {
 	f.ok(f.QueueMail(ctx, b, mailLimits))
 	f.fails(arena.CodeRateLimited, f.QueueMail(ctx, queued("ml_c", arena.MailReset, "KIM@example.org", start), mailLimits))
 	pause := queued("ml_d", arena.MailPause, "kim@example.org", start)
-	pause.OwnerID, pause.AgentID, pause.Pause = "ow_a", "ag_a", arena.Pause{Reason: arena.PauseRateLimit, Until: start.Add(time.Minute)}
+	pause.OwnerID, pause.AgentID, pause.Pause = "ow_a", "ag_a", arena.PauseRateLimit
 	f.ok(f.QueueMail(ctx, pause, mailLimits))
 	f.fails(arena.CodeUnavailable, f.QueueMail(ctx, queued("ml_e", arena.MailReset, "lee@example.org", start), mailLimits))
 
