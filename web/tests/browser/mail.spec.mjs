@@ -2,55 +2,25 @@
 //
 //   scripts/browser-test.sh mail.spec.mjs
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { fits, id, open, PATIENCE, SCREENS, until } from './kit/kit.mjs';
+import { serve } from './kit/arena.mjs';
+import { fits, id, open, PATIENCE, SCREENS } from './kit/kit.mjs';
 
-const ARENA = fileURLToPath(new URL('../../../bin/arena', import.meta.url));
 const SMTP = fileURLToPath(new URL('../../../arena/mail/mailtest/server.py', import.meta.url));
 const python = ['python3', '/usr/bin/python3'].find((name) => spawnSync(name, ['-c', 'import aiosmtpd']).status === 0);
 const required = (process.env.ARENA_TEST_REQUIRE ?? '').split(',').includes('smtp');
 
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 /** An arena and its SMTP server, ended with the test. link returns the link of the next mail. */
 async function stage(t) {
-  const folder = await mkdtemp(join(tmpdir(), 'arena-mail-'));
-  const children = [];
-  t.after(async () => {
-    for (const child of children.filter((c) => c.exitCode === null && c.signalCode === null)) {
-      const exit = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exit;
-    }
-    await rm(folder, { recursive: true, force: true });
+  let lines;
+  const url = await serve(t, async (_, run) => {
+    lines = createInterface(run(python, ['-W', 'ignore', SMTP, '{}'], { stdio: ['pipe', 'pipe', 'ignore'] }).stdout)[Symbol.asyncIterator]();
+    const { port } = JSON.parse((await lines.next()).value);
+    return { ARENA_SMTP: `smtp://127.0.0.1:${port}`, ARENA_MAIL_FROM: 'arena@example.org' };
   });
-  const smtp = spawn(python, ['-W', 'ignore', SMTP, '{}'], { stdio: ['pipe', 'pipe', 'ignore'] });
-  children.push(smtp);
-  const lines = createInterface(smtp.stdout)[Symbol.asyncIterator]();
-  const { port } = JSON.parse((await lines.next()).value);
-  const url = `http://127.0.0.1:${await freePort()}`;
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('ARENA_')));
-  Object.assign(env, {
-    ARENA_ADDR: new URL(url).host, ARENA_PUBLIC_URL: url, ARENA_DATABASE_URL: `sqlite:${join(folder, 'arena.db')}`, ARENA_METRICS_ADDR: '',
-    ARENA_SMTP: `smtp://127.0.0.1:${port}`, ARENA_MAIL_FROM: 'arena@example.org',
-  });
-  children.push(spawn(ARENA, ['serve'], { env, stdio: 'ignore' }));
-  await until('the arena', () => fetch(`${url}/v1/signin`).then((r) => r.ok, () => false), PATIENCE);
   const link = async () => {
     const text = JSON.parse((await lines.next()).value).data.replaceAll(/=\r?\n/g, ''); // quoted-printable
     return /\/console\/(?:confirm|reset)#[\w-]+/.exec(text)[0];

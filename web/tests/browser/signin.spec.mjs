@@ -2,55 +2,27 @@
 //
 //   scripts/browser-test.sh signin.spec.mjs
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { fits, id, open, PATIENCE, SCREENS, until } from './kit/kit.mjs';
+import { serve } from './kit/arena.mjs';
+import { fits, id, open, PATIENCE, SCREENS } from './kit/kit.mjs';
 
-const ARENA = fileURLToPath(new URL('../../../bin/arena', import.meta.url));
 const PROVIDER = fileURLToPath(new URL('../oidc/provider.mjs', import.meta.url));
 const TOKEN = 'admin-token-of-the-sign-in-tests';
 
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 /** An arena and its provider, ended with the test. */
 async function stage(t) {
-  const folder = await mkdtemp(join(tmpdir(), 'arena-signin-'));
-  const children = [];
-  t.after(async () => {
-    for (const child of children.filter((c) => c.exitCode === null && c.signalCode === null)) {
-      const exit = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exit;
-    }
-    await rm(folder, { recursive: true, force: true });
+  let issuer;
+  const url = await serve(t, async (at, run) => {
+    const provider = run(process.execPath, [PROVIDER, JSON.stringify({ redirect_uris: [`${at}/v1/signin/callback`] })], { stdio: ['pipe', 'pipe', 'ignore'] });
+    const [line] = await once(createInterface(provider.stdout), 'line');
+    const real = JSON.parse(line);
+    issuer = real.issuer;
+    return { ARENA_ADMIN_TOKEN: TOKEN, ARENA_OIDC_ISSUER: issuer, ARENA_OIDC_CLIENT_ID: real.client_id, ARENA_OIDC_CLIENT_SECRET: real.client_secret, ARENA_OIDC_NAME: 'Acme' };
   });
-  const url = `http://127.0.0.1:${await freePort()}`;
-  const provider = spawn(process.execPath, [PROVIDER, JSON.stringify({ redirect_uris: [`${url}/v1/signin/callback`] })], { stdio: ['pipe', 'pipe', 'ignore'] });
-  children.push(provider);
-  const [line] = await once(createInterface(provider.stdout), 'line');
-  const real = JSON.parse(line);
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('ARENA_')));
-  Object.assign(env, {
-    ARENA_ADDR: new URL(url).host, ARENA_PUBLIC_URL: url, ARENA_DATABASE_URL: `sqlite:${join(folder, 'arena.db')}`, ARENA_ADMIN_TOKEN: TOKEN, ARENA_METRICS_ADDR: '',
-    ARENA_OIDC_ISSUER: real.issuer, ARENA_OIDC_CLIENT_ID: real.client_id, ARENA_OIDC_CLIENT_SECRET: real.client_secret, ARENA_OIDC_NAME: 'Acme',
-  });
-  children.push(spawn(ARENA, ['serve'], { env, stdio: 'ignore' }));
-  await until('the arena', () => fetch(`${url}/v1/signin`).then((r) => r.ok, () => false), PATIENCE);
-  return { url, issuer: real.issuer };
+  return { url, issuer };
 }
 
 /** Does at the provider what a person does. */
