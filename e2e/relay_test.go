@@ -15,7 +15,7 @@ import (
 	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/agora-go/arenaagent/envelope"
 	"github.com/agora-arena/arena/internal/apiclient"
-	"github.com/agora-arena/arena/store/storetest"
+	"github.com/agora-arena/arena/internal/testneed"
 )
 
 // poller is an agent that plays through the relay alone: nothing could call it.
@@ -43,7 +43,7 @@ func TestE2E_RelayTypeScript(t *testing.T) {
 	t.Parallel()
 	sdk := filepath.Join(root(t), "sdk", "typescript")
 	for _, file := range []string{"dist/envelope.js", "node_modules/canonicalize"} {
-		if _, err := os.Stat(filepath.Join(sdk, file)); err != nil && storetest.Required("sdk") {
+		if _, err := os.Stat(filepath.Join(sdk, file)); err != nil && testneed.Required("sdk") {
 			t.Fatalf("make test-sdk comes first: %v", err)
 		} else if err != nil {
 			t.Skipf("make test-sdk comes first: %v", err)

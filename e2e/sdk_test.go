@@ -24,10 +24,10 @@ import (
 	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/agora-go/arenaagent/agenttest"
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/testneed"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap"
 	"github.com/agora-arena/arena/protocol/conformance"
-	"github.com/agora-arena/arena/store/storetest"
 )
 
 // sdkAgents are the small agents of the four SDKs: how each is started, and
@@ -50,7 +50,7 @@ func sdkAgents(t *testing.T) map[string]struct {
 func needed(t *testing.T, files []string) {
 	t.Helper()
 	for _, file := range files {
-		if _, err := os.Stat(file); err != nil && storetest.Required("sdk") {
+		if _, err := os.Stat(file); err != nil && testneed.Required("sdk") {
 			t.Fatalf("make test-sdk comes first: %v", err)
 		} else if err != nil {
 			t.Skipf("make test-sdk comes first: %v", err)

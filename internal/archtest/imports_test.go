@@ -66,12 +66,12 @@ func importRules() []importRule {
 			dir: "arena/signin", ours: domain, why: "adapter: the only package that signs people in with an OIDC provider; what their claims mean is handed in",
 			outside: []string{"github.com/coreos/go-oidc/v3", "golang.org/x/oauth2"}, tests: []string{"github.com/golang-jwt/jwt/v5"},
 		},
-		{dir: "arena/signin/signintest", why: "a real OIDC provider for tests, standard library only"},
+		{dir: "arena/signin/signintest", ours: []string{"internal/testneed"}, why: "a real OIDC provider for tests"},
 		{
 			dir: "arena/mail", ours: []string{"arena", "arena/plaintext"}, outside: []string{"github.com/wneessen/go-mail"},
 			why: "adapter: the only package that sends mail; the queue is handed in", tests: []string{"github.com/google/go-cmp"},
 		},
-		{dir: "arena/mail/mailtest", why: "an SMTP server for tests; standard library only"},
+		{dir: "arena/mail/mailtest", ours: []string{"internal/testneed"}, why: "an SMTP server for tests"},
 		{dir: "arena/match", ours: []string{"arena", "arena/record"}, why: "service: its parts are handed in"},
 		{dir: "arena/takeout", ours: domain, why: "adapter: the archive of an owner's data; the rows are handed in"},
 		{dir: "arena/vitals", ours: domain, outside: []string{"golang.org/x/sys"}, why: "service: what it looks at is handed in"},
@@ -102,7 +102,7 @@ func importRules() []importRule {
 			dir: "arena/certs", ours: domain, outside: []string{"github.com/caddyserver/certmagic", "go.uber.org/zap"},
 			why: "adapter: the only package that imports the ACME client and the logger that it needs",
 		},
-		{dir: "arena/certs/certstest", why: "certificates and an ACME server for tests; standard library only"},
+		{dir: "arena/certs/certstest", ours: []string{"internal/testneed"}, why: "certificates and an ACME server for tests"},
 		{
 			dir: "arena/mcp", ours: domain, outside: []string{"github.com/modelcontextprotocol/go-sdk"},
 			why: "adapter: the arena as tools; what they do is handed in, since the operations of the API and the tasks of agents are other adapters'",
@@ -141,7 +141,7 @@ func importRules() []importRule {
 			dir: "store/pgserver", why: "the paths and the user of PostgreSQL's programs",
 		},
 		{
-			dir: "store/storetest", ours: []string{"arena", "arena/visibility", "migrations", "store", "store/pgserver"}, why: "the suite that every engine passes, and databases to run it on",
+			dir: "store/storetest", ours: []string{"arena", "arena/visibility", "internal/testneed", "migrations", "store", "store/pgserver"}, why: "the suite that every engine passes, and databases to run it on",
 			outside: append(testLibraries(), "github.com/jackc/pgx/v5"),
 		},
 		{
@@ -169,7 +169,7 @@ func importRules() []importRule {
 			dir: "stream/bus", why: "adapter: the only package that imports Redis; the hub uses an interface",
 			outside: []string{"github.com/redis/go-redis/v9"},
 		},
-		{dir: "stream/bus/redistest", why: "Redis servers for tests, with a minimal client of its own"},
+		{dir: "stream/bus/redistest", ours: []string{"internal/testneed"}, why: "Redis servers for tests, with a minimal client of its own"},
 		{
 			dir: "protocol", ours: domain, why: "adapter: the only guarded client for untrusted endpoints",
 			outside: []string{"code.dny.dev/ssrf", "golang.org/x/net/idna", "golang.org/x/sys/unix"},
@@ -239,6 +239,7 @@ func importRules() []importRule {
 			outside: []string{"github.com/alecthomas/kong", "golang.org/x/term", "golang.org/x/text/width"},
 		},
 		{dir: "internal/apiclient", why: "the API as its clients see it, standard library only"},
+		{dir: "internal/testneed", why: "which programs tests cannot do without, standard library only"},
 		{dir: "internal/userconfig", why: "the user's own files, standard library only"},
 		{dir: "internal/archtest", why: "tests that read the sources; no code"},
 	}

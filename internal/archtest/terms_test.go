@@ -20,7 +20,7 @@ func plainPackages() []string {
 		"arena/quota", "arena/record", "arena/registry", "arena/rehearsal", "arena/script", "arena/script/internal/wire", "arena/script/worker",
 		"arena/server", "arena/signin", "arena/signin/signintest", "arena/strictjson", "arena/token", "arena/visibility", "arena/visibility/mode", "arena/visibility/seal",
 		"arena/visibility/visibilitytest", "cmd/arena", "cmd/arena-bench", "cmd/chaos", "e2e", "examples/agents", "examples/minimal", "health",
-		"internal/apiclient", "internal/cli", "internal/join", "internal/userconfig", "league", "league/format", "league/game", "league/matching",
+		"internal/apiclient", "internal/cli", "internal/join", "internal/testneed", "internal/userconfig", "league", "league/format", "league/game", "league/matching",
 		"league/pack", "league/settings", "migrations", "protocol", "protocol/a2a", "protocol/aap", "protocol/aap/pull", "protocol/agentprotocol",
 		"protocol/agora", "protocol/conformance", "protocol/envelope", "protocol/envelope/relay", "protocol/mailbox", "protocol/protocoltest",
 		"protocol/task", "scoring", "scoring/sandbox", "scoring/sandbox/sandboxtest", "sdk", "sdk/go/arenaagent", "sdk/go/arenaagent/agentprotocol",

@@ -11,26 +11,21 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
+	"github.com/agora-arena/arena/internal/testneed"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/store/pgserver"
 )
 
 // Missing reports whether err is that the machine has no PostgreSQL server to
 // start, and the tests may do without.
-func Missing(err error) bool { return errors.Is(err, pgserver.ErrMissing) && !Required("postgres") }
-
-// Required reports whether the comma list ARENA_TEST_REQUIRE names thing:
-// then a test that cannot run without it fails instead of being skipped.
-func Required(thing string) bool {
-	return slices.Contains(strings.Split(os.Getenv("ARENA_TEST_REQUIRE"), ","), thing)
+func Missing(err error) bool {
+	return errors.Is(err, pgserver.ErrMissing) && !testneed.Required("postgres")
 }
 
 // Server is a PostgreSQL server in a temporary folder. It listens on a socket

@@ -12,11 +12,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/agora-arena/arena/internal/testneed"
 )
 
 // startTime is how long Pebble may take until it answers.
@@ -69,7 +70,7 @@ func FreeAddr(t testing.TB) string {
 func Start(t testing.TB, addr, tlsAddr, httpAddr string) *Pebble {
 	t.Helper()
 	program, err := exec.LookPath("pebble")
-	if err != nil && !slices.Contains(strings.Split(os.Getenv("ARENA_TEST_REQUIRE"), ","), "pebble") {
+	if err != nil && !testneed.Required("pebble") {
 		t.Skip("no pebble found: put it on PATH, or apt-get install pebble")
 	}
 	must(t, err)

@@ -10,11 +10,11 @@ import (
 	"mime"
 	"mime/quotedprintable"
 	"net/mail"
-	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agora-arena/arena/internal/testneed"
 )
 
 //go:embed server.py
@@ -50,7 +50,7 @@ func Start(t *testing.T, o Options) *Server {
 	t.Helper()
 	python, err := findPython(t)
 	if err != nil {
-		if slices.Contains(strings.Split(os.Getenv("ARENA_TEST_REQUIRE"), ","), "smtp") {
+		if testneed.Required("smtp") {
 			t.Fatal(err)
 		}
 		t.Skip("no SMTP server: apt-get install python3-aiosmtpd: ", err)

@@ -2,5 +2,5 @@
 // Node.js, as npm has installed it in web.
 //
 // It owns the process of the provider and what a person does in a browser there.
-// It imports the standard library alone.
+// It imports internal/testneed alone.
 package signintest

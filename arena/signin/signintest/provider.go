@@ -13,9 +13,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agora-arena/arena/internal/testneed"
 )
 
 // Provider is a running provider. Anyone signs in with any login, which becomes
@@ -41,7 +42,7 @@ func Start(t *testing.T, redirect string) Provider {
 		_, err = os.Stat(filepath.Join(root, "web/node_modules/oidc-provider"))
 	}
 	if err != nil {
-		if slices.Contains(strings.Split(os.Getenv("ARENA_TEST_REQUIRE"), ","), "oidc") {
+		if testneed.Required("oidc") {
 			t.Fatal(err)
 		}
 		t.Skip("no OIDC provider: ", err)

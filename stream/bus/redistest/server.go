@@ -12,13 +12,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/agora-arena/arena/internal/testneed"
 )
 
 // ErrNoServer means that the machine has no Redis server to start.
@@ -43,7 +44,7 @@ type Server struct {
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s, err := Run(t.Context(), args...)
-	if errors.Is(err, ErrNoServer) && !slices.Contains(strings.Split(os.Getenv("ARENA_TEST_REQUIRE"), ","), "redis") {
+	if errors.Is(err, ErrNoServer) && !testneed.Required("redis") {
 		t.Skip(err)
 	}
 	if err != nil {
