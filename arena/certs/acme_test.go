@@ -143,11 +143,9 @@ func (n *node) presented(t *testing.T, roots *x509.CertPool) (*x509.Certificate,
 
 // A certificate comes by either challenge, and a node that starts later loads it
 // from the database.
-func TestACME(t *testing.T) {
-	t.Parallel()
+func TestACME(t *testing.T) { //nolint:paralleltest // the ACME client keeps one challenge for a name in a process
 	for name, plain := range map[string]bool{"tls-alpn-01": false, "http-01": true} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			s, n := openStore(t), listen(t)
 			tlsAddr := n.tls.Addr().String()
 			if plain {
@@ -206,8 +204,7 @@ func TestACME_fails(t *testing.T) {
 
 // The authority of the ACME server may come after the start. What is stored is
 // presented before.
-func TestACME_authorityLater(t *testing.T) {
-	t.Parallel()
+func TestACME_authorityLater(t *testing.T) { //nolint:paralleltest // the ACME client keeps one challenge for a name in a process
 	s, n := openStore(t), listen(t)
 	pebble := certstest.Start(t, certstest.FreeAddr(t), n.tls.Addr().String(), n.plain.Addr().String())
 	o := ACME{Store: s, Directory: pebble.URL, CAFile: pebble.CAFile}
