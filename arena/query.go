@@ -43,12 +43,21 @@ type DeliveryFilter struct {
 type RoundClose struct {
 	Round   int
 	Answers []Answer // judged
-	Seats   []Seat   // all seats: points, state, out round, rate limits, last outcome
+	Seats   []Seat   // those that changed: points, state, out round, rate limits, last outcome
 	Verdict Verdict  // of the judge; its match is the one that is closed
 	// RevealFrom is the first round whose sealed parts become public now; those up
 	// to Round follow. 0: Round; above Round: none do.
 	RevealFrom int
-	Next       *Round // opens in the same write, with the last event; nil: none does
+	Last       *LastOutcome // of the seats; nil: the answers are stored
+	Next       *Round       // opens in the same write, with the last event; nil: none does
+}
+
+// LastOutcome is what comes with an answer that is stored only when its round
+// closes.
+type LastOutcome struct {
+	AgentID    string
+	Deliveries []Delivery
+	Events     []Event // come before those of the closed round
 }
 
 // Meeting is one match of a pair of agents in a league.

@@ -248,11 +248,13 @@ func saveAnswers(ctx context.Context, tx *db.Tx, writes []*matchWrite) error {
 	return err
 }
 
-// closeRound closes the open round, and opens the next one.
+// closeRound closes the open round, stores its last answer, and opens the next
+// round.
 type closeRound struct {
 	arena.RoundClose
 
-	next    *roundRow // nil: none opens
+	last    *answerRow // the answer that is not stored yet, which is not among Answers; nil: all are
+	next    *roundRow  // nil: none opens
 	closing func(hidden []arena.Event) ([]arena.Event, error)
 }
 
@@ -274,7 +276,8 @@ func (o *closeRound) check(w *matchWrite) {
 func (s *Store) closeRounds(ctx context.Context, tx *db.Tx, writes []*matchWrite) error {
 	now := s.now()
 	rounds := make([]roundRow, 0, count[*closeRound](writes))
-	var answers []answerRow
+	var answers, last []answerRow
+	var deliveries []arena.Delivery
 	var verdicts []verdictRow
 	var seats, out []seatRow
 	var revealed []arena.Event // matches with the first round whose hidden parts are wanted
@@ -282,6 +285,12 @@ func (s *Store) closeRounds(ctx context.Context, tx *db.Tx, writes []*matchWrite
 		answers = slices.Grow(answers, len(o.Answers))
 		for _, a := range o.Answers {
 			answers = append(answers, answerRow{Answer: a})
+		}
+		if o.last != nil {
+			last = append(last, *o.last)
+			for _, d := range o.Last.Deliveries {
+				deliveries = append(deliveries, newDelivery(w.lease.MatchID, w.match.league, d))
+			}
 		}
 		seats = slices.Grow(seats, len(o.Seats))
 		if o.Verdict.Judge != "" {
@@ -295,8 +304,8 @@ func (s *Store) closeRounds(ctx context.Context, tx *db.Tx, writes []*matchWrite
 			}
 		}
 		rounds = append(rounds, roundRow{Round: arena.Round{MatchID: w.lease.MatchID, No: o.Round, ClosedAt: now}})
-		if from := cmp.Or(o.RevealFrom, o.Round); from <= o.Round {
-			revealed = append(revealed, arena.Event{MatchID: w.lease.MatchID, Round: from})
+		if o.reveals() {
+			revealed = append(revealed, arena.Event{MatchID: w.lease.MatchID, Round: o.revealFrom()})
 		}
 		w.match.roundOpen, w.match.judging = false, false
 	}
@@ -304,6 +313,12 @@ func (s *Store) closeRounds(ctx context.Context, tx *db.Tx, writes []*matchWrite
 		return nil
 	}
 	if err := judge(ctx, tx, answers); err != nil {
+		return err
+	}
+	if _, err := insertAnswers.Query(ctx, tx, last...); err != nil {
+		return err
+	}
+	if _, err := insertDeliveries.Exec(ctx, tx, deliveries...); err != nil {
 		return err
 	}
 	if _, err := insertVerdicts.Exec(ctx, tx, verdicts...); err != nil {
@@ -324,9 +339,12 @@ func (s *Store) closeRounds(ctx context.Context, tx *db.Tx, writes []*matchWrite
 	}
 	opened := make([]roundRow, 0, len(rounds))
 	for w, o := range accepted[*closeRound](writes) {
-		if w.events, err = o.closing(hidden[w.lease.MatchID]); err != nil {
+		outcome, sealed := o.lastEvents(w.match)
+		closing, err := o.closing(append(hidden[w.lease.MatchID], sealed...))
+		if err != nil {
 			return err
 		}
+		w.events = append(outcome, closing...)
 		if o.next != nil {
 			o.next.openedSeq = w.match.seq + int64(len(w.events)) - 1 // its own event is the last
 			w.match.round, w.match.roundOpen = o.next.No, true
@@ -336,6 +354,25 @@ func (s *Store) closeRounds(ctx context.Context, tx *db.Tx, writes []*matchWrite
 	_, err = insertRounds.Exec(ctx, tx, opened...)
 	return err
 }
+
+// lastEvents returns the events of the last outcome, and those of them whose
+// hidden part becomes public now, with their numbers.
+func (o *closeRound) lastEvents(m *openMatch) (events, sealed []arena.Event) {
+	if o.Last == nil {
+		return nil, nil
+	}
+	for i, e := range o.Last.Events {
+		if e.Hidden != nil && o.reveals() { // as hiddenEvents returns it
+			sealed = append(sealed, arena.Event{MatchID: m.id, Round: e.Round, Seq: m.seq + int64(i) + 1, AgentID: e.AgentID, Type: e.Type, Hidden: e.Hidden})
+		}
+	}
+	return slices.Clip(o.Last.Events), sealed // what is appended to them goes elsewhere
+}
+
+// reveals reports whether sealed parts of the round become public.
+func (o *closeRound) reveals() bool { return o.revealFrom() <= o.Round }
+
+func (o *closeRound) revealFrom() int { return cmp.Or(o.RevealFrom, o.Round) }
 
 // judge stores points and outcomes of answers. The bodies stay as they were
 // stored. An answer that is not stored yet is inserted as a whole.

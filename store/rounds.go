@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -270,17 +271,28 @@ func newDelivery(matchID, league string, d arena.Delivery) arena.Delivery {
 	return d
 }
 
-// CloseRound closes the open round: it stores the judged answers and how all
-// seats stand, calls events with the round's events that have a hidden part,
-// and appends what it returns. events runs inside the transaction, perhaps
-// more than once. The next round opens in the same transaction, if c has one. A
-// second call for the last round changes nothing and returns no events.
-// round_closed: c.Round is any other round that is not open.
+// CloseRound closes the open round: it stores the judged answers, of which the
+// last may be new, and the seats that changed, calls events with the round's
+// events that have a hidden part, and appends what it returns. events runs inside
+// the transaction, perhaps more than once. The next round opens in the same
+// transaction, if c has one. A second call for the last round changes nothing and
+// returns no events. round_closed: c.Round is any other round that is not open.
 func (s *Store) CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClose, events func(hidden []arena.Event) ([]arena.Event, error)) ([]arena.Event, error) {
 	op := &closeRound{RoundClose: c, closing: events}
 	op.Answers = slices.Clone(c.Answers)
 	for i := range op.Answers {
 		op.Answers[i].MatchID, op.Answers[i].Round = l.MatchID, c.Round
+	}
+	if c.Last != nil {
+		i := slices.IndexFunc(op.Answers, func(a arena.Answer) bool { return a.AgentID == c.Last.AgentID })
+		if i < 0 {
+			return nil, s.wrap(fmt.Errorf("no answer of agent %s", c.Last.AgentID), "close round %d of match %s", c.Round, l.MatchID)
+		}
+		last, err := newAnswerRow(op.Answers[i])
+		if err != nil {
+			return nil, s.wrap(err, "close round %d of match %s", c.Round, l.MatchID)
+		}
+		op.last, op.Answers = &last, slices.Delete(op.Answers, i, i+1)
 	}
 	op.Verdict.Round, op.Verdict.MatchID = c.Round, l.MatchID
 	if c.Next != nil {

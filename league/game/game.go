@@ -32,10 +32,23 @@ type Game interface {
 	// Close returns the result of a round. v is the verdict on the Question that
 	// Ask returned. If there is none, the round is void.
 	Close(ctx context.Context, p Position, replies []Reply, v *arena.Verdict) (Result, error)
-	// Evaluates reports whether closing a round runs or compares replies on this
-	// node, so that a reply could break it.
-	Evaluates(s arena.Settings) bool
+	// Closing returns what closing a round takes.
+	Closing(s arena.Settings) Closing
 }
+
+// Closing is what it takes to close a round once every seat has an outcome.
+type Closing int
+
+// The ways to close a round.
+const (
+	// Decides: the rules decide at once, and on nothing that Check has not read.
+	Decides Closing = iota
+	// Evaluates: this node runs replies or compares them with right answers, so
+	// that a reply could break it.
+	Evaluates
+	// Asks: a judge is asked, which may take minutes.
+	Asks
+)
 
 // Library finds the rules of turn-based games.
 type Library interface {

@@ -41,9 +41,14 @@ func (quiz) Check(context.Context, Position, Reply) (string, error) { return "",
 // Turn returns the zero Turn.
 func (quiz) Turn(context.Context, Position) (arena.Turn, error) { return arena.Turn{}, nil }
 
-// Evaluates reports whether the judge compares answers with right ones, or has
-// them run.
-func (quiz) Evaluates(s arena.Settings) bool { return !s.Judge.Compares() }
+// Closing returns Asks for a judge that compares answers in pairs. The others
+// compare them with right ones, or have them run.
+func (quiz) Closing(s arena.Settings) Closing {
+	if s.Judge.Compares() {
+		return Asks
+	}
+	return Evaluates
+}
 
 // Ask returns the answers that an external judge must judge.
 func (quiz) Ask(_ context.Context, p Position, replies []Reply) (*Question, error) {

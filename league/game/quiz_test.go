@@ -138,11 +138,13 @@ func TestQuiz_void(t *testing.T) {
 	}
 }
 
-func TestEvaluates(t *testing.T) {
+func TestQuiz_closing(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[string]bool{arena.JudgeExact: true, arena.JudgeCode: true, arena.JudgePanel: false, arena.JudgeModel: false} {
-		if s := judgedBy(kind); gameOf(t, s).Evaluates(s) != want {
-			t.Errorf("%s: not %t", kind, want)
+	for kind, want := range map[string]game.Closing{
+		arena.JudgeExact: game.Evaluates, arena.JudgeCode: game.Evaluates, arena.JudgePanel: game.Asks, arena.JudgeModel: game.Asks,
+	} {
+		if s := judgedBy(kind); gameOf(t, s).Closing(s) != want {
+			t.Errorf("%s: not %d", kind, want)
 		}
 	}
 }

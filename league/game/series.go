@@ -196,8 +196,8 @@ func (g series) Turn(ctx context.Context, p Position) (arena.Turn, error) {
 	return turn, err
 }
 
-// Evaluates reports true: rules read what agents write.
-func (series) Evaluates(arena.Settings) bool { return true }
+// Closing returns Decides: Check has read the moves.
+func (series) Closing(arena.Settings) Closing { return Decides }
 
 // Check returns why the rules refuse a move.
 func (g series) Check(ctx context.Context, p Position, r Reply) (string, error) {

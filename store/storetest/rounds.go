@@ -300,3 +300,70 @@ func sealed(f *fixture) {
 		return nil, nil
 	})))
 }
+
+// closeWithLast: the last answer of a round is stored with its deliveries and
+// events as the round closes, once, and what it hides is revealed in its turn.
+func closeWithLast(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b")
+	m := f.open("m_1", ids...)
+	outcome := func(agentID string) arena.Event {
+		e := event(arena.EventSeatOutcome, `{"outcome":"answered"}`)
+		e.Round, e.AgentID, e.Hidden = 1, agentID, json.RawMessage(fmt.Sprintf(`{"answer":"secret of %s"}`, agentID))
+		return e
+	}
+	first, last := fullAnswer(ids[0]), fullAnswer(ids[1])
+	f.ok(second(f.SaveAnswer(ctx, m.Lease, first, nil, []arena.Event{outcome(ids[0])})))
+	first.Judged, last.Judged, last.Points = true, true, 500
+	next := round(2)
+	c := arena.RoundClose{
+		Round: 1, Answers: []arena.Answer{first, last}, Seats: m.Seats, Next: &next,
+		Last: &arena.LastOutcome{
+			AgentID: ids[1], Deliveries: []arena.Delivery{{ID: "dl_1", AgentID: ids[1], Round: 1, Outcome: arena.OutcomeAnswered, SentAt: start}},
+			Events: []arena.Event{outcome(ids[1]), event(arena.EventAgentLeft, `{}`)},
+		},
+	}
+	var hidden []arena.Event
+	closeIt := func() []arena.Event {
+		return must(f.CloseRound(ctx, m.Lease, c, func(of []arena.Event) ([]arena.Event, error) {
+			hidden = of
+			return []arena.Event{event(arena.EventReveal, `{}`), roundEvent()}, nil
+		}))(f)
+	}
+	stored := closeIt()
+	f.equal(f.log("m_1")[4:], stored)
+	f.equal(4, len(stored))
+	f.equal(arena.EventSeatOutcome, stored[0].Type)
+	for i, seq := range []int64{4, 5} {
+		want := outcome(ids[i])
+		f.equal(arena.Event{MatchID: "m_1", Round: 1, AgentID: ids[i], Seq: seq, Type: want.Type, Hidden: want.Hidden}, hidden[i])
+	}
+	f.equal(2, len(hidden))
+	f.equal([]arena.Answer{first, last}, must(f.Answers(ctx, "m_1"))(f))
+	tried, _, err := f.Deliveries(ctx, arena.DeliveryFilter{AgentID: ids[1]}, arena.Page{Limit: 10})
+	f.ok(err)
+	f.equal(1, len(tried))
+	f.equal("m_1", tried[0].MatchID)
+	f.equal("trivia", tried[0].League)
+
+	// As after a commit with an unknown outcome.
+	f.equal(0, len(closeIt()))
+	f.equal(8, len(f.log("m_1")))
+
+	// What is revealed later stays hidden.
+	third := fullAnswer(ids[0])
+	third.Round = 2
+	sealed := outcome(ids[0])
+	sealed.Round = 2
+	c = arena.RoundClose{
+		Round: 2, Answers: []arena.Answer{third}, Seats: m.Seats, RevealFrom: 3,
+		Last: &arena.LastOutcome{AgentID: ids[0], Events: []arena.Event{sealed}},
+	}
+	closeIt()
+	f.equal(0, len(hidden))
+	c.Last = &arena.LastOutcome{AgentID: ids[1]} // has no answer in the round
+	if err := second(f.CloseRound(ctx, m.Lease, c, noEvents)); err == nil {
+		f.t.Fatal("the last outcome has no answer")
+	}
+}

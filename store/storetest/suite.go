@@ -110,6 +110,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Deliveries":                           deliveries,
 		"CloseRound":                           closeRound,
 		"CloseRound/seals":                     sealed,
+		"CloseRound/stores_the_last_answer":    closeWithLast,
 		"Visible":                              visible,
 		"AppendEvents":                         appendEvents,
 		"AppendEvents/races_with_the_end":      appendRace,

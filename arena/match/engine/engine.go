@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -344,7 +345,7 @@ func (e *Engine) nextLeaseEnd(ctx context.Context) time.Time {
 func (e *Engine) start(drain, matches context.Context, m arena.Match, asked time.Time) {
 	ctx, cancel := context.WithCancelCause(matches)
 	mr := &matchRun{
-		engine: e, m: m, drain: drain, cancel: cancel, correct: map[int]string{}, last: map[string]arena.Answer{},
+		engine: e, m: m, stored: slices.Clone(m.Seats), drain: drain, cancel: cancel, correct: map[int]string{}, last: map[string]arena.Answer{},
 		rand: rand.New(rand.NewPCG(m.Seed, uint64(m.Lease.Epoch))), //nolint:gosec // order of sending, not a secret
 		log:  e.o.Logger.With("match_id", m.ID, "league", m.League),
 	}

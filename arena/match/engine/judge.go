@@ -55,7 +55,7 @@ func JudgeInput(ctx context.Context, m arena.Match, answers []arena.Answer, roun
 // markJudging marks the match as being judged, unless the write of the round's
 // last outcome has. If this node dies now, it counts as an interruption.
 func (mr *matchRun) markJudging(ctx context.Context, round int) error {
-	if !mr.game.Evaluates(mr.m.Settings) || mr.judging.Swap(true) {
+	if mr.game.Closing(mr.m.Settings) != game.Evaluates || mr.judging.Swap(true) {
 		return nil
 	}
 	_, err := retry(ctx, mr, func() (struct{}, error) { return struct{}{}, mr.engine.o.Store.MarkJudging(ctx, mr.m.Lease, round) })

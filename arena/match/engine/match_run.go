@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,7 @@ type matchRun struct {
 	m           arena.Match
 	game        game.Game
 	state       game.State              // in which the open round opened, or the next one opens
+	stored      []arena.Seat            // the seats as they are stored; those of m count a 429 at once
 	answers     []arena.Answer          // stored so far: of closed rounds, and of an open round until it is restored
 	last        map[string]arena.Answer // the latest judged one, by agent id
 	correct     map[int]string          // right answers of the rounds opened so far
@@ -195,6 +197,7 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 	}); err != nil {
 		return nil, err
 	}
+	mr.stored = slices.Clone(mr.m.Seats)
 	if first != nil {
 		mr.noteOpened(first)
 	}
@@ -342,26 +345,29 @@ func retry[T any](ctx context.Context, mr *matchRun, op func() (T, error)) (T, e
 	}
 }
 
-func (mr *matchRun) agentIDs() []string {
+// agents reads the agents of the match.
+func (mr *matchRun) agents(ctx context.Context) (map[string]arena.Agent, error) {
 	ids := make([]string, len(mr.m.Seats))
 	for i, s := range mr.m.Seats {
 		ids[i] = s.AgentID
 	}
-	return ids
-}
-
-// agents reads the agents of the match.
-func (mr *matchRun) agents(ctx context.Context) (map[string]arena.Agent, error) {
-	agents, err := retry(ctx, mr, func() (map[string]arena.Agent, error) { return mr.engine.o.Store.AgentsByID(ctx, mr.agentIDs()) })
+	agents, err := retry(ctx, mr, func() (map[string]arena.Agent, error) { return mr.engine.o.Store.AgentsByID(ctx, ids) })
 	if err != nil {
 		return nil, fmt.Errorf("read agents: %w", err)
 	}
 	return agents, nil
 }
 
-// cooldowns reads which agents of the match are paused at a time, and why, or retired.
-func (mr *matchRun) cooldowns(ctx context.Context, at time.Time) (map[string]arena.Cooldown, error) {
-	cooldowns, err := retry(ctx, mr, func() (map[string]arena.Cooldown, error) { return mr.engine.o.Store.Cooldowns(ctx, mr.agentIDs(), at) })
+// cooldowns reads which agents that act in a round were paused when it opened, and
+// why, or are retired.
+func (mr *matchRun) cooldowns(ctx context.Context, r *round) (map[string]arena.Cooldown, error) {
+	var ids []string
+	for _, s := range mr.m.Seats {
+		if _, acts := r.Prompt(s.No); acts {
+			ids = append(ids, s.AgentID)
+		}
+	}
+	cooldowns, err := retry(ctx, mr, func() (map[string]arena.Cooldown, error) { return mr.engine.o.Store.Cooldowns(ctx, ids, r.OpenedAt) })
 	if err != nil {
 		return nil, fmt.Errorf("read cooldowns of agents: %w", err)
 	}

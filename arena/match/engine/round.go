@@ -22,7 +22,8 @@ type round struct {
 	deadline  time.Time
 	position  game.Position             // as its game sees it, once its requests are prepared
 	answers   map[string]arena.Answer   // by agent id: what is stored
-	pending   atomic.Int32              // seats whose outcome is not stored yet
+	pending   atomic.Int32              // seats that have no outcome yet
+	last      *seatRequest              // whose outcome is stored when the round closes; nil: that of no seat
 	cooldowns map[string]arena.Cooldown // of agents, as they were just before it opened; nil: not read yet
 }
 
@@ -154,7 +155,7 @@ func (mr *matchRun) prepareRequests(ctx context.Context, open *round, batch *are
 	cooldowns := open.cooldowns
 	if cooldowns == nil {
 		var err error
-		if cooldowns, err = mr.cooldowns(ctx, open.OpenedAt); err != nil {
+		if cooldowns, err = mr.cooldowns(ctx, open); err != nil {
 			return nil, err
 		}
 	}
@@ -247,6 +248,9 @@ func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*sea
 		return nil, mr.gameFailed(ctx, open.No, err)
 	}
 	judged := mr.roundClose(open, replies, result)
+	if last := open.last; last != nil {
+		judged.Last = &arena.LastOutcome{AgentID: last.seat.AgentID, Deliveries: last.deliveries, Events: last.events}
+	}
 	after := mr.m
 	after.Seats = judged.Seats
 	end, err := mr.game.Over(game.NewPosition(after, arena.Round{No: open.No + 1}, result.State))
@@ -254,17 +258,19 @@ func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*sea
 		return nil, mr.gameFailed(ctx, open.No, err)
 	}
 	judged.RevealFrom = mode.Of(mr.m).RevealFrom(open.No, end.Over && end.Void == "")
+	written := judged
+	written.Seats = changedSeats(mr.stored, judged.Seats)
 	// A match that cannot have another round ends once this one is stored.
 	var stop error
 	if !end.Over && end.Void == "" && mr.m.Settings.Break <= 0 && mr.drain.Err() == nil {
 		next, stop = mr.pickTask(ctx, after, result.State)
 	}
 	if next != nil {
-		judged.Next = &next.Round
+		written.Next = &next.Round
 		mr.warm()
 	}
 	if err := mr.commit(ctx, fmt.Sprintf("close round %d", open.No), func() ([]arena.Event, error) {
-		return mr.engine.o.Store.CloseRound(ctx, mr.m.Lease, judged, func(hidden []arena.Event) ([]arena.Event, error) {
+		return mr.engine.o.Store.CloseRound(ctx, mr.m.Lease, written, func(hidden []arena.Event) ([]arena.Event, error) {
 			events := mr.closingEvents(open, judged, result.Closed, hidden)
 			if next != nil {
 				events = append(events, mr.openingEvent(next))
@@ -274,8 +280,12 @@ func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*sea
 	}); err != nil {
 		return nil, err
 	}
+	if open.last != nil {
+		open.last.observe()
+	}
 	mr.judging.Store(false)
 	mr.m.Seats, mr.m.RoundOpen, mr.state, mr.closed = judged.Seats, false, result.State, mr.engine.o.Now()
+	mr.stored = slices.Clone(judged.Seats)
 	mr.answers = append(mr.answers, judged.Answers...)
 	for _, a := range judged.Answers {
 		mr.last[a.AgentID] = a
@@ -284,6 +294,16 @@ func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*sea
 		mr.noteOpened(next)
 	}
 	return next, stop
+}
+
+// changedSeats returns the seats that differ from how they are stored.
+func changedSeats(stored, seats []arena.Seat) (changed []arena.Seat) {
+	for i, s := range seats {
+		if s != stored[i] {
+			changed = append(changed, s)
+		}
+	}
+	return changed
 }
 
 // voidIfCutOff makes the round void for all seats if the arena was cut off from

@@ -95,7 +95,8 @@ func (sr *seatRequest) do(ctx context.Context) error {
 	return sr.store(ctx)
 }
 
-// store stores the answer, its deliveries and its events in one transaction.
+// store stores the answer, its deliveries and its events in one transaction. It
+// leaves the last outcome of the round to closeRound if nothing comes between.
 func (sr *seatRequest) store(ctx context.Context) error {
 	sr.answer = arena.Answer{MatchID: sr.run.m.ID, Round: sr.round.No, AgentID: sr.seat.AgentID}
 	switch {
@@ -116,20 +117,32 @@ func (sr *seatRequest) store(ctx context.Context) error {
 	sr.answer.ArrivedAt = e.At
 	sr.events = append([]arena.Event{e}, sr.events...)
 	save := sr.run.engine.o.Store.SaveAnswer
-	if sr.round.pending.Add(-1) == 0 && sr.run.game.Evaluates(sr.run.m.Settings) {
-		sr.run.judging.Store(true)
-		save = sr.run.engine.o.Store.SaveLastAnswer // the mark costs no write of its own
+	if sr.round.pending.Add(-1) == 0 {
+		switch sr.run.game.Closing(sr.run.m.Settings) {
+		case game.Decides:
+			sr.round.last = sr
+			return nil
+		case game.Evaluates:
+			sr.run.judging.Store(true)
+			save = sr.run.engine.o.Store.SaveLastAnswer // the mark costs no write of its own
+		case game.Asks:
+		}
 	}
 	if err := sr.run.commit(ctx, "save answer of "+sr.seat.AgentID, func() ([]arena.Event, error) {
 		return save(ctx, sr.run.m.Lease, sr.answer, sr.deliveries, sr.events)
 	}); err != nil {
 		return err
 	}
+	sr.observe()
+	return nil
+}
+
+// observe reports the stored outcome to the metrics.
+func (sr *seatRequest) observe() {
 	sr.run.engine.o.Observe(Observation{
 		MatchID: sr.run.m.ID, League: sr.run.m.League, Round: sr.round.No, AgentID: sr.seat.AgentID,
 		Outcome: sr.answer.Outcome, Start: sr.reply.SentAt, Elapsed: sr.answer.Elapsed,
 	})
-	return nil
 }
 
 // attempts sends the request, and again what the outcome table and the rules of

@@ -61,8 +61,12 @@ func (b *bench) closings(events []arena.Event) (all []arena.RoundClosedBody) {
 func TestEngine_PlaysGames(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, column(1), column(2))
-	b.node("n1")
+	x := newFrail(b, fault{})
+	b.node("n1", x.use)
 	m, events := b.over(b.match(connectFour(2)))
+	if n := x.calls["SaveAnswer"]; n != 0 {
+		t.Errorf("%d moves were not stored with the round they close", n)
+	}
 	// Who begins wins: each of both games has seven turns.
 	if m.Status != arena.MatchFinished || m.Round != 14 || m.Seats[0].Points != arena.OnePoint || m.Seats[1].Points != arena.OnePoint {
 		t.Fatalf("match %s (%s), round %d, seats %+v", m.Status, m.VoidReason, m.Round, m.Seats)
