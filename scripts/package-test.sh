@@ -24,7 +24,9 @@ in_root() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DE
 mkfifo "$work/stdout"
 arch=$(dpkg --print-architecture)
 for version in 9.0.0 9.0.1; do
-  PLATFORMS=linux/$arch VERSION=v$version scripts/release.sh "$work/$version"
+  platforms=linux/$arch
+  [ $version = 9.0.0 ] || platforms= # one release is built whole
+  PLATFORMS=$platforms VERSION=v$version scripts/release.sh "$work/$version"
   (cd "$work/$version" && sha256sum --check --quiet checksums.txt)
 done
 

@@ -30,8 +30,10 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 NFPM=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
 SBOM=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 
-build() { # FOLDER: both programs for GOOS and GOARCH
-  go build -tags nomsgpack -trimpath -ldflags "-s -w -X main.version=$tag" -o "$1/" ./cmd/arena ./cmd/arena-bench
+build() { # FOLDER: the programs for GOOS and GOARCH; benchmarks need a Unix system
+  local programs=(./cmd/arena)
+  [ "${GOOS:-}" = windows ] || programs+=(./cmd/arena-bench)
+  go build -tags nomsgpack -trimpath -ldflags "-s -w -X main.version=$tag" -o "$1/" "${programs[@]}"
 }
 
 # The program of this machine writes its own manual page and completions.

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -34,6 +36,9 @@ const benchProgram = "arena-bench"
 
 // Run replaces this process, and returns only when that fails.
 func (c *BenchRunCmd) Run(app *App, call *kong.Context) error {
+	if runtime.GOOS == "windows" {
+		return errors.New("the benchmarks need Linux or macOS")
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
