@@ -3,32 +3,82 @@ package game
 import (
 	"bytes"
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/agora-arena/arena/league/game/rules"
 )
 
-// remembering are rules that keep the last position they returned: a turn is
-// opened, closed and followed by the next one with the same few states.
+// remembering are rules that remember what they said about the last state: a turn
+// is opened, its moves are checked and then played, and the next turn begins where
+// it ended.
 type remembering struct {
 	rules.Rules
 
-	mu    sync.Mutex
-	state rules.State
-	last  rules.Position
+	mu       sync.Mutex
+	state    rules.State
+	position *rules.Position // nil: not asked yet
+	moves    map[said]parsed
+}
+
+// said is a text that a player gave as a move.
+type said struct {
+	player int
+	text   string
+}
+
+// parsed is what the rules make of a text: a move, or why it is illegal.
+type parsed struct {
+	move    string
+	illegal *rules.IllegalError
 }
 
 // Position implements rules.Rules. Callers must not change what it returns.
 func (r *remembering) Position(ctx context.Context, st rules.State) (rules.Position, error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.state != nil && bytes.Equal(st, r.state) {
-		return r.last, nil
+	known := r.at(st).position
+	r.mu.Unlock()
+	if known != nil {
+		return *known, nil
 	}
-	at, err := r.Rules.Position(ctx, st)
+	p, err := r.Rules.Position(ctx, st)
 	if err != nil {
-		return at, err
+		return p, err
 	}
-	r.state, r.last = bytes.Clone(st), at
-	return at, nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at(st).position = &p
+	return p, nil
+}
+
+// Parse implements rules.Rules.
+func (r *remembering) Parse(ctx context.Context, st rules.State, player int, text string) (string, error) {
+	key := said{player, text}
+	r.mu.Lock()
+	p, known := r.at(st).moves[key]
+	r.mu.Unlock()
+	if !known {
+		var err error
+		p.move, err = r.Rules.Parse(ctx, st, player, text)
+		if illegal, is := errors.AsType[*rules.IllegalError](err); is {
+			p.illegal = illegal
+		} else if err != nil {
+			return "", err
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.at(st).moves[key] = p
+	}
+	if p.illegal != nil {
+		return "", p.illegal
+	}
+	return p.move, nil
+}
+
+// at forgets everything if the state is another one. The caller holds mu.
+func (r *remembering) at(st rules.State) *remembering {
+	if r.moves == nil || !bytes.Equal(st, r.state) {
+		r.state, r.position, r.moves = bytes.Clone(st), nil, map[said]parsed{}
+	}
+	return r
 }

@@ -3,27 +3,40 @@ package game
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/agora-arena/arena/league/game/rules"
 )
 
-// counted are rules whose positions are counted. The state "broken" has none.
+// counted are rules that count what they are asked. The state "broken" breaks
+// them, and the move "illegal" is illegal.
 type counted struct {
 	rules.Rules
 
-	asked int
+	positions, parses int
 }
 
 func (c *counted) Position(_ context.Context, st rules.State) (rules.Position, error) {
-	c.asked++
+	c.positions++
 	if string(st) == "broken" {
 		return rules.Position{}, errors.New("broken")
 	}
 	return rules.Position{Public: append(rules.State("of "), st...)}, nil
 }
 
-func TestRemembering(t *testing.T) {
+func (c *counted) Parse(_ context.Context, st rules.State, player int, text string) (string, error) {
+	c.parses++
+	switch {
+	case string(st) == "broken":
+		return "", errors.New("broken")
+	case text == "illegal":
+		return "", rules.Illegalf("no")
+	}
+	return fmt.Sprintf("%s %d %s", st, player, text), nil
+}
+
+func TestRemembering_Position(t *testing.T) {
 	t.Parallel()
 	inner := &counted{}
 	r := &remembering{Rules: inner}
@@ -32,16 +45,53 @@ func TestRemembering(t *testing.T) {
 		asked int
 	}{{"a", 1}, {"a", 1}, {"b", 2}, {"a", 3}, {"a", 3}} {
 		at, err := r.Position(t.Context(), rules.State(step.state))
-		if err != nil || string(at.Public) != "of "+step.state || inner.asked != step.asked {
-			t.Errorf("step %d: %q after %d calls, want %d: %v", i, at.Public, inner.asked, step.asked, err)
+		if err != nil || string(at.Public) != "of "+step.state || inner.positions != step.asked {
+			t.Errorf("step %d: %q after %d calls, want %d: %v", i, at.Public, inner.positions, step.asked, err)
 		}
 	}
-	for range 2 { // an error is not kept
+	for range 2 { // a fault is not remembered
 		if _, err := r.Position(t.Context(), rules.State("broken")); err == nil {
 			t.Error("no error")
 		}
 	}
-	if inner.asked != 5 {
-		t.Errorf("%d calls, want 5", inner.asked)
+	if inner.positions != 5 {
+		t.Errorf("%d calls, want 5", inner.positions)
+	}
+}
+
+func TestRemembering_Parse(t *testing.T) {
+	t.Parallel()
+	inner := &counted{}
+	r := &remembering{Rules: inner}
+	for i, step := range []struct {
+		state  string
+		player int
+		text   string
+		asked  int
+	}{
+		{"a", 0, "x", 1}, {"a", 1, "x", 2}, {"a", 0, "x", 2}, {"a", 0, "y", 3}, {"a", 1, "x", 3}, {"b", 1, "x", 4}, {"a", 1, "x", 5},
+		{"a", 0, "illegal", 6}, {"a", 0, "illegal", 6},
+	} {
+		move, err := r.Parse(t.Context(), rules.State(step.state), step.player, step.text)
+		want := fmt.Sprintf("%s %d %s", step.state, step.player, step.text)
+		if step.text == "illegal" {
+			want = ""
+			if _, illegal := errors.AsType[*rules.IllegalError](err); !illegal {
+				t.Errorf("step %d: %v, want an illegal move", i, err)
+			}
+		} else if err != nil {
+			t.Errorf("step %d: %v", i, err)
+		}
+		if move != want || inner.parses != step.asked {
+			t.Errorf("step %d: %q after %d calls, want %q after %d", i, move, inner.parses, want, step.asked)
+		}
+	}
+	for range 2 { // a fault is not remembered
+		if _, err := r.Parse(t.Context(), rules.State("broken"), 0, "x"); err == nil {
+			t.Error("no error")
+		}
+	}
+	if inner.parses != 8 {
+		t.Errorf("%d calls, want 8", inner.parses)
 	}
 }
