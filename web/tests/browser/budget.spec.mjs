@@ -19,7 +19,7 @@ const SLOW_4G = { offline: false, latency: 150, downloadThroughput: (1.6 * 1024 
 /** How many pages are watched at once. */
 const AT_ONCE = 7;
 /** Where something moves while a match is played; a phone has another layout. */
-const LIVE = ['lobby', 'duel', 'arena', 'embed', 'tv', 'league'];
+const LIVE = ['lobby', 'duel', 'arena', 'board', 'cards', 'embed', 'tv', 'league'];
 /** PAGES=lobby,duel checks these alone. */
 const ONLY = process.env.PAGES?.split(',');
 
@@ -36,12 +36,16 @@ async function find() {
   const duel = await until('live duel', () => of('status=running', (m) => m.seats.length === 2 && m.round > 0 && plain.includes(m.league)), PATIENCE);
   const arena = await until('match of many', () => of(`${running}&league=${large}`, (m) => m.seats.length > 8 && m.round > 0), PATIENCE);
   const over = await until('finished duel', () => of('status=finished', (m) => m.seats.length === 2 && plain.includes(m.league)), PATIENCE);
+  const game = (name) => until(`live match of ${name}`, () => of(`status=running&league=${leagues.find((l) => l.game?.name === name).slug}`, (m) => m.round > 0), PATIENCE);
+  const [board, cards] = [await game('connect_four'), await game('kuhn_poker')];
   const cup = leagues.find((l) => l.format === 'swiss')?.slug;
   const ready = (name) => `${id(name)}[data-ready="true"]`;
   return {
     lobby: ['/', ready('lobby')],
     duel: [`/m/${duel.match_id}`, ready('match')],
     arena: [`/m/${arena.match_id}`, ready('match')],
+    board: [`/m/${board.match_id}`, ready('match')],
+    cards: [`/m/${cards.match_id}`, ready('match')],
     result: [`/m/${over.match_id}`, ready('match')],
     embed: [`/embed/matches/${duel.match_id}`, id('embed')],
     tv: ['/tv', `${id('tv-match')}[data-ready="true"], ${id('tv-idle')}`],
