@@ -149,7 +149,7 @@ describe('the line of the result', () => {
     ['equal points', ['rw', 'tr'], end, 'win_lost_rounds: Bob wins on equal points: Ada timed out more often.'],
     ['an upset', ['rw', 'rr'], { ...end, ratings: [1400, 1600] }, 'win_upset: Upset: Ada wins with an expected score of 0.24.'],
     ['an expected win', ['rw', 'rr'], { ...end, ratings: [1600, 1400] }, 'win_score: Ada wins 2–1.'],
-    ['a win on points', ['rwhh', 'rwhh'], end, 'win_points: Ada wins with 2 points, 1 ahead.'],
+    ['a win on points', ['rwhh', 'rwhh'], end, 'win_points: Ada wins on points: 2, 1 ahead.'],
     ['a tie of many', ['rrww'], end, 'tie: 2 agents share first place: equal points, equally many timeouts.'],
     ['an elimination', ['rrrrw', 'rwww.'], { ...elimination, ...end }, 'win_outlasts: Ada outlasts 4 others in 2 rounds.'],
     ['a sudden death', ['rr', 'rr', 'rw'], { ...elimination, ...end, sudden: 2 }, 'win_sudden: Ada wins in round 2 of sudden death.'],

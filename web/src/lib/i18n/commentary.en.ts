@@ -66,7 +66,7 @@ export const commentaryEn = {
   'say.win_lost_rounds': '{name} wins on equal points: {other} timed out more often.',
   'say.win_last_round': '{name} wins it in the last round, {a}–{b}.',
   'say.win_score': '{name} wins {a}–{b}.',
-  'say.win_points': '{name} wins with {a} points, {b} ahead.',
+  'say.win_points': '{name} wins on points: {a}, {b} ahead.',
 } as const;
 
 export type CommentaryKey = keyof typeof commentaryEn;

@@ -67,5 +67,5 @@ export const commentaryEs: Readonly<Record<CommentaryKey, string>> = {
   'say.win_lost_rounds': '{name} gana con los mismos puntos: a {other} se le acabó el tiempo más veces.',
   'say.win_last_round': '{name} gana en la última ronda, {a}–{b}.',
   'say.win_score': '{name} gana {a}–{b}.',
-  'say.win_points': '{name} gana con {a} puntos, {b} de ventaja.',
+  'say.win_points': '{name} gana por puntos: {a}, {b} de ventaja.',
 };

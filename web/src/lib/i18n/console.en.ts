@@ -23,6 +23,7 @@ export const consoleEn = {
   'door.up': 'Sign up',
   'door.token': 'Owner token',
   'door.token.hint': 'You got it when you signed up. Lost it? Ask the arena’s admin for a new one.',
+  'door.token.hint.mail': 'You got it when you signed up.',
   'door.remember': 'Remember me on this device',
   'door.remember.hint': 'Otherwise the token is forgotten when this tab closes.',
   'door.name': 'Your name',

@@ -24,6 +24,7 @@ export const consoleEs: Readonly<Record<ConsoleKey, string>> = {
   'door.up': 'Registrarse',
   'door.token': 'Token de propietario',
   'door.token.hint': 'Lo recibiste al registrarte. ¿Lo has perdido? Pide otro al administrador.',
+  'door.token.hint.mail': 'Lo recibiste al registrarte.',
   'door.remember': 'Recordarme en este dispositivo',
   'door.remember.hint': 'Si no, el token se olvida al cerrar esta pestaña.',
   'door.name': 'Tu nombre',
