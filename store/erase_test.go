@@ -37,8 +37,8 @@ var columnsOfMatches = map[string]struct{ erased, kept string }{
 	},
 	// Prompts of a turn may quote earlier answers.
 	"rounds": {erased: "turn", kept: "match_id no task opened_at closed_at interruptions opened_seq source vote_until"},
-	// Ballots hold reasons in the words of a judge.
-	"verdicts": {kept: "match_id round no judge version seats ballots at"},
+	// Reasons of ballots, in the words of a judge, may quote answers.
+	"verdicts": {erased: "ballots", kept: "match_id round no judge version seats at"},
 	"votes":    {kept: "match_id round voter address choice other at site"},
 	"matches": {
 		kept: "id league status settings seed round round_open created_at starts_at started_at finished_at void_reason seq node epoch" +
@@ -92,6 +92,7 @@ func TestEraseTexts_listedColumns(t *testing.T) {
 			`UPDATE rounds SET turn = '{"prompts":[{"seat":0,"description":"secret"}]}' WHERE match_id = $1`,
 			`UPDATE deliveries SET detail = 'secret', response = x'00', match_id = $1, agent_id = (SELECT agent_id FROM seats WHERE match_id = $1 AND no = 0)`,
 			`UPDATE answers SET body = '{"answer":"secret"}' WHERE match_id = $1`,
+			`INSERT INTO verdicts (match_id, round, no, judge, version, seats, ballots, at) VALUES ($1, 1, 9, 'panel', '1', '[]', '[{"judge":"j","reason":"secret"}]', 0)`,
 			`INSERT INTO erasures (match_id, commitments) VALUES ($1, '{}')`,
 		} {
 			if _, err := s.Writer().ExecContext(t.Context(), query, match); err != nil {

@@ -185,6 +185,9 @@ func (s *Store) EraseTexts(ctx context.Context, e arena.TextErasure, audit ...ar
 		if err := erasePrompts(ctx, tx, e); err != nil {
 			return err
 		}
+		if err := eraseReasons(ctx, tx, e); err != nil {
+			return err
+		}
 		for seq, body := range changed {
 			if _, err := db.Exec(ctx, tx, `UPDATE events SET body = $1 WHERE match_id = $2 AND seq = $3`, string(body), e.MatchID, seq); err != nil {
 				return err

@@ -46,6 +46,25 @@ func insertVerdict(ctx context.Context, tx *db.Tx, matchID string, v arena.Verdi
 	return err
 }
 
+// eraseReasons erases the words of judges on the rounds in which they may repeat
+// erased texts.
+func eraseReasons(ctx context.Context, tx *db.Tx, e arena.TextErasure) error {
+	rows, err := verdictTable.All(ctx, tx, ` WHERE v.match_id = $1 AND v.round >= $2 AND v.ballots <> ''`, e.MatchID, e.Round)
+	if err != nil {
+		return err
+	}
+	for _, v := range rows {
+		for i := range v.Ballots {
+			v.Ballots[i].Reason = ""
+		}
+		if _, err := db.Exec(ctx, tx, `UPDATE verdicts SET ballots = $1 WHERE match_id = $2 AND round = $3 AND no = $4`,
+			db.Encode(v.Ballots), e.MatchID, v.Round, v.no); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func readVerdicts(ctx context.Context, q db.Querier, rest string, args ...any) (verdicts []arena.Verdict, err error) {
 	rows, err := verdictTable.All(ctx, q, rest, args...)
 	for _, v := range rows {

@@ -118,6 +118,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"ArchiveMatches/many_parts":            archiveLarge,
 		"ArchiveMatches/nodes_and_readers":     archiveRace,
 		"EraseTexts":                           eraseTexts,
+		"EraseTexts/reasons_of_judges":         eraseReasons,
 		"Drop":                                 retention,
 		"Settle":                               settle,
 		"Settle/twice_changes_nothing":         settleTwice,

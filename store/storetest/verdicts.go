@@ -205,3 +205,29 @@ func rebuild(f *fixture) {
 	table2, _ = state()
 	f.equal(table, table2)
 }
+
+// eraseReasons: judges may quote what is erased, in the round in which it was said
+// and later. What they chose stays.
+func eraseReasons(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b")
+	m := f.open("m_1", ids...)
+	var want []arena.Verdict
+	for no := range 3 {
+		if no > 0 {
+			f.ok(second(f.OpenRound(ctx, m.Lease, round(no+1), nil)))
+		}
+		v := verdictOf(no+1, ids[0], ids[1])
+		f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no + 1, Seats: m.Seats, Verdict: v}, noEvents)))
+		v.MatchID = "m_1"
+		want = append(want, v)
+	}
+	f.settle(m, start)
+	f.ok(f.EraseTexts(ctx, arena.TextErasure{MatchID: "m_1", AgentID: ids[1], Round: 2, Notice: "hidden"}))
+	want[1].Ballots[0].Reason, want[2].Ballots[0].Reason = "", ""
+	f.equal(want, must(f.Verdicts(ctx, "m_1"))(f))
+	f.ok(f.EraseTexts(ctx, arena.TextErasure{MatchID: "m_1", AgentID: ids[0]}))
+	want[0].Ballots[0].Reason = ""
+	f.equal(want, must(f.Verdicts(ctx, "m_1"))(f))
+}
