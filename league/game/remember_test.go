@@ -69,8 +69,15 @@ func TestRemembering_Parse(t *testing.T) {
 		text   string
 		asked  int
 	}{
-		{"a", 0, "x", 1}, {"a", 1, "x", 2}, {"a", 0, "x", 2}, {"a", 0, "y", 3}, {"a", 1, "x", 3}, {"b", 1, "x", 4}, {"a", 1, "x", 5},
-		{"a", 0, "illegal", 6}, {"a", 0, "illegal", 6},
+		{"a", 0, "x", 1},
+		{"a", 1, "x", 2},
+		{"a", 0, "x", 2},
+		{"a", 0, "y", 3},
+		{"a", 1, "x", 3},
+		{"b", 1, "x", 4},
+		{"a", 1, "x", 5},
+		{"a", 0, "illegal", 6},
+		{"a", 0, "illegal", 6},
 	} {
 		move, err := r.Parse(t.Context(), rules.State(step.state), step.player, step.text)
 		want := fmt.Sprintf("%s %d %s", step.state, step.player, step.text)
