@@ -33,7 +33,10 @@ var verdictTable = db.NewTable("verdicts", "v",
 	db.Time("at", func(v *verdictRow) *time.Time { return &v.At }),
 )
 
-var insertVerdicts = db.NewInsert(verdictTable, "")
+var (
+	insertVerdicts = db.NewInsert(verdictTable, "")
+	updateBallots  = db.NewUpdate(verdictTable, []string{"match_id", "round", "no"}, []string{"ballots"})
+)
 
 // insertVerdict stores a verdict after those that the round has.
 func insertVerdict(ctx context.Context, tx *db.Tx, matchID string, v arena.Verdict) error {
@@ -57,12 +60,9 @@ func eraseReasons(ctx context.Context, tx *db.Tx, e arena.TextErasure) error {
 		for i := range v.Ballots {
 			v.Ballots[i].Reason = ""
 		}
-		if _, err := db.Exec(ctx, tx, `UPDATE verdicts SET ballots = $1 WHERE match_id = $2 AND round = $3 AND no = $4`,
-			db.Encode(v.Ballots), e.MatchID, v.Round, v.no); err != nil {
-			return err
-		}
 	}
-	return nil
+	_, err = updateBallots.Exec(ctx, tx, rows...)
+	return err
 }
 
 func readVerdicts(ctx context.Context, q db.Querier, rest string, args ...any) (verdicts []arena.Verdict, err error) {
