@@ -103,6 +103,9 @@ func (s *Store) Texts() []string {
 	return slices.DeleteFunc(s.reader.Texts(), func(text string) bool { return strings.HasPrefix(text, "EXPLAIN ") })
 }
 
+// WriteTexts returns the texts that have been written with.
+func (s *Store) WriteTexts() []string { return s.writer.Texts() }
+
 // MatchWriteTexts returns the statements of match writes that look rows up.
 func MatchWriteTexts() []string {
 	return slices.Concat(updateMatches.Texts(), judgeAnswers.Texts(), rejudgeAnswers.Texts(), updateStandings.Texts(), freeSeats.Texts(),

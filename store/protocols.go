@@ -60,9 +60,9 @@ func (s *Store) OpenConversation(ctx context.Context, c arena.Conversation, perA
 }
 
 // fewConversations returns rate_limited when most conversations of a column's
-// value are open.
+// value, which is not empty, are open.
 func fewConversations(ctx context.Context, tx *db.Tx, column, value string, now time.Time, most int) error {
-	open, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM conversations WHERE `+column+` = $1 AND expires_at > $2`, value, db.Millis(now))
+	open, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM conversations WHERE `+column+` = $1 AND `+column+` <> '' AND expires_at > $2`, value, db.Millis(now))
 	if err == nil && open >= int64(most) {
 		err = arena.Errorf(arena.CodeRateLimited, "this %s has %d open conversations", column, most)
 	}

@@ -107,7 +107,7 @@ func admitEnvelope(ctx context.Context, tx *db.Tx, e *arena.Envelope, r arena.En
 	if r.PerMinute > 0 {
 		type sum struct{ n, bytes int64 }
 		minute, err := db.One(ctx, tx, func(r db.Row) (x sum, err error) { return x, r.Scan(&x.n, &x.bytes) },
-			`SELECT count(*), coalesce(sum(octet_length(body)), 0) FROM envelopes WHERE sender = $1 AND received_at > $2`,
+			`SELECT count(*), coalesce(sum(size), 0) FROM envelopes WHERE sender = $1 AND received_at > $2`,
 			e.Sender, db.Millis(e.ReceivedAt.Add(-time.Minute)))
 		if err != nil {
 			return err
@@ -117,7 +117,7 @@ func admitEnvelope(ctx context.Context, tx *db.Tx, e *arena.Envelope, r arena.En
 		}
 	}
 	if r.OwnerBytes > 0 && e.OwnerID != "" {
-		kept, err := db.One(ctx, tx, db.ScanInt, `SELECT coalesce(sum(size), 0) FROM envelopes WHERE owner_id = $1`, e.OwnerID)
+		kept, err := db.One(ctx, tx, db.ScanInt, `SELECT coalesce(sum(size), 0) FROM envelopes WHERE owner_id = $1 AND owner_id <> ''`, e.OwnerID)
 		if err != nil {
 			return err
 		}
