@@ -14,6 +14,7 @@ find_chromium() {
 }
 
 make --no-print-directory build
+. scripts/in-memory.sh
 CHROMIUM=${CHROMIUM:-$(find_chromium)}
 export CHROMIUM
 exec scripts/with-demo.sh node web/tests/browser/kit/run.mjs "$@"

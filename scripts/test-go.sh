@@ -4,7 +4,7 @@
 # elsewhere. ARENA_TEST_REQUIRE names what must not be skipped. With --sdk it runs
 # the tests of the other SDKs too, before the end-to-end tests that need them.
 #
-#   scripts/test-go.sh [--sdk] MODULE…
+#   scripts/test-go.sh [--sdk] [--race] MODULE…
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,31 +12,29 @@ cd "$(dirname "$0")/.."
 # does not look; goja runs in one goroutine. Watching them finds nothing and is
 # most of what tests with a database cost.
 unwatched=(-gcflags=modernc.org/...=-race=false -gcflags=github.com/dop251/goja/...=-race=false)
-# scoring/sandbox tests what the interpreter does; arena/script/worker, which is
-# raced, runs it as a node does. The tests of arena/api send one request at a
-# time; TestServer_concurrentRequests in arena/server, which is raced, sends many.
-unraced='/(scoring/sandbox|arena/api)$'
+# Packages whose goroutines other raced packages run as a node does, while their own
+# tests do one thing at a time and cost three times as much under the detector:
+# the store's are in store/internal/writer, the interpreter's in arena/script/worker,
+# the API's in TestServer_concurrentRequests of arena/server, which the commands start.
+# --race races them too.
+unraced='/(store|scoring/sandbox|league/game/catalog|arena/api|cmd/arena)$'
 # The longest come first, so that no core is idle while the last one runs.
 longest='/(e2e|store|stream|arena/match/engine|protocol/agentprotocol|protocol/envelope/relay|arena/api)$'
 concurrent='^[[:space:]]*go [a-z(]|\.Go\(|\bchan\b|"sync(/atomic)?"'
 # Four tests of a package at a time, on two cores too: many wait for a deadline.
 common=(-tags nomsgpack -vet=off -timeout 10m -parallel 4)
 
-# Databases of tests need no disk: each commit would wait for it. The folder's
-# name is always the same, since go test caches results by TMPDIR.
-memory=/dev/shm
-if [ -z "${TMPDIR:-}" ] && [ -w "$memory" ] && [ "$(df --output=avail -k "$memory" | tail -n 1)" -gt 4000000 ]; then
-  export TMPDIR=$memory/arena-test-$UID
-  mkdir -p "$TMPDIR"
-  chmod 755 "$TMPDIR" # PostgreSQL may run as a user of its own
-  find "$TMPDIR" -mindepth 1 -maxdepth 1 -mmin +60 -exec rm -rf {} + # of tests that were killed
-fi
+. scripts/in-memory.sh
 
 sdk=
-if [ "${1:-}" = --sdk ]; then
-  sdk=scripts/sdk-test.sh
+while [[ ${1:-} == --* ]]; do
+  case $1 in
+    --sdk) sdk=scripts/sdk-test.sh ;;
+    --race) unraced='^$' ;;
+    *) echo "test-go: unknown option $1" >&2; exit 2 ;;
+  esac
   shift
-fi
+done
 
 # Runs the packages of a module without race detector, after what they need.
 test_plain() {

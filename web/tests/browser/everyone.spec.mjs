@@ -3,19 +3,8 @@
 //
 //   scripts/browser-test.sh everyone.spec.mjs
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { ADMIN, api, fits, id, open, PATIENCE, send, until } from './kit/kit.mjs';
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const GRAVE = ['serious', 'critical'];
-
-/** What axe, which the page has, finds that keeps someone out, one line each. */
-async function grave(page) {
-  const found = await page.evaluate(async () => (await window.axe.run(document, { resultTypes: ['violations'] })).violations);
-  return found.filter((v) => GRAVE.includes(v.impact)).map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => `${n.target.join(' ')} (${n.any[0]?.message ?? n.all[0]?.message ?? ''})`).join('; ')}`);
-}
+import { ADMIN, api, fits, grave, id, open, PATIENCE, send, until } from './kit/kit.mjs';
 
 let known;
 const pages = () => (known ??= find());
@@ -78,12 +67,10 @@ async function everyPage(options, check) {
 test('axe finds nothing serious on any page, in either theme, and the keyboard alone walks through it and is always seen', { timeout: 4 * PATIENCE }, async () => {
   const wrong = [];
   await everyPage({}, async ({ page }, path) => {
-    await page.evaluate(AXE);
-    for (const theme of ['dark', 'light']) { // less motion: colours change at once
+    for (const theme of ['light', 'dark']) { // less motion: colors change at once
       await page.emulateMedia({ colorScheme: theme });
-      for (const line of await grave(page)) wrong.push(`${path} (${theme}): ${line}`);
+      for (const line of await grave(page, { recolored: theme === 'dark' })) wrong.push(`${path} (${theme}): ${line}`);
     }
-    await page.emulateMedia({ colorScheme: 'dark' });
     await walk(page, path);
   });
   assert.deepEqual(wrong, []);
@@ -116,6 +103,24 @@ test('less motion is kept to, and Spanish reaches every page', { timeout: 2 * PA
     // The browser reports that an unknown page answers 404.
     assert.deepEqual(faults.splice(0).filter((f) => !(path === '/nowhere' && /status of 404/.test(f))), [], path);
   });
+});
+
+test('the stage stays where it is when a second match begins', { timeout: PATIENCE }, async () => {
+  const { page, faults, go, close } = await open('');
+  // The page reads of one live match, and hears of the others.
+  await page.route('**/v1/lobby', async (route) => {
+    const response = await route.fetch();
+    const lobby = await response.json();
+    await route.fulfill({ response, json: { ...lobby, live: lobby.live.slice(0, 1) } });
+  });
+  await go('/');
+  const width = () => page.locator(id('stage')).first().evaluate((e) => e.getBoundingClientRect().width);
+  await page.locator(id('also-none')).waitFor();
+  const alone = await width();
+  await page.locator(id('live-match')).first().waitFor();
+  assert.equal(await width(), alone);
+  assert.deepEqual(faults, []);
+  await close();
 });
 
 test('the lobby does not jump while it comes', { timeout: PATIENCE }, async (t) => {

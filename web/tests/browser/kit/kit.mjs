@@ -1,8 +1,9 @@
 // What the browser tests share: Chromium, the arena's API, pages that write
 // down everything that should not happen on them.
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
 import { after, before } from 'node:test';
 import { chromium } from 'playwright-core';
 
@@ -12,6 +13,7 @@ export const SCREENS = process.env.SCREENS_DIR;
 export const PATIENCE = 180_000; // a whole match
 export const SIZES = [{ width: 1440, height: 900 }, { width: 390, height: 844 }, { width: 360, height: 740 }];
 const THEMES = ['dark', 'light'];
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 if (!ORIGIN || !process.env.BROWSER_ENDPOINT) throw new Error('ARENA_URL or BROWSER_ENDPOINT is not set: run the tests with make test-browser');
 if (SCREENS) mkdirSync(SCREENS, { recursive: true });
@@ -162,28 +164,40 @@ export async function until(what, find, patience = 60_000) {
 }
 
 /** Opens pages at every size, in both themes, and saves screenshots to SCREENS_DIR. A page is [address, what is there when it is ready, what to scroll to].
- *  It is loaded anew at every size, now in the dark and now in the light, and the theme changes under it, as the system's does.
- *  check makes further checks of a page. The other options are those of open. */
+ *  It is loaded once for desks and once for phones; the theme, and the width of the phone, change under it, as the system's do.
+ *  check makes further checks of a page that was loaded, and knows whether only the theme has changed. The other options are those of open. */
 export async function look(pages, { sizes = SIZES, check, fullPage = false, ...options } = {}) {
   const { page, faults, go, settled, close } = await open('', options);
-  for (const [n, size] of sizes.entries()) {
-    const themes = n % 2 ? THEMES.toReversed() : THEMES;
-    await page.setViewportSize(size);
-    for (const [name, [path, ready, place]] of Object.entries(pages)) {
+  const phone = (size) => size?.width < 640;
+  for (const [name, [path, ready, place]] of Object.entries(pages)) {
+    for (const [n, size] of sizes.entries()) {
+      const themes = n % 2 ? THEMES.toReversed() : THEMES;
       await page.emulateMedia({ colorScheme: themes[0] });
-      await go(path);
-      await settled(ready);
+      await page.setViewportSize(size);
+      const anew = n === 0 || phone(size) !== phone(sizes[n - 1]);
+      if (anew) {
+        await go(path);
+        await settled(ready);
+      }
       for (const theme of themes) {
         await page.emulateMedia({ colorScheme: theme });
         if (place) await page.locator(place).first().scrollIntoViewIfNeeded();
         await fits(page, `${name} at ${size.width}`);
-        await check?.(page, name);
+        if (anew) await check?.(page, name, theme !== themes[0]);
         assert.deepEqual(faults, [], `${name} at ${size.width}, ${theme}`);
         if (SCREENS && size.width !== 360) await page.screenshot({ path: `${SCREENS}/${name}-${size.width}-${theme}.png`, animations: 'disabled', fullPage });
       }
     }
   }
   await close();
+}
+
+/** What axe finds in a part of a page that keeps someone out, one line each; with recolored, what a theme may have changed alone. */
+export async function grave(page, { within = 'html', recolored = false } = {}) {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(AXE);
+  const found = await page.evaluate(async ([part, rules]) => (await window.axe.run(part, { resultTypes: ['violations'], ...(rules && { runOnly: { type: 'rule', values: rules } }) })).violations, [within, recolored && ['color-contrast', 'link-in-text-block']]);
+  return found.filter((v) => ['serious', 'critical'].includes(v.impact))
+    .map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => `${n.target.join(' ')} (${n.any[0]?.message ?? n.all[0]?.message ?? ''})`).join('; ')}`);
 }
 
 /** Fails when a page is wider than its window, and names what sticks out of it. */
