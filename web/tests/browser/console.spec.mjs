@@ -100,7 +100,7 @@ test('an owner brings an agent from sign-up to its first delivery, and retires i
   await page.locator(id('resume')).click();
   agent.healthy = false;
   await page.locator(id('check-now')).click();
-  const failure = page.locator(id('failure'), { hasText: 'its status is not "ok"' });
+  const failure = page.locator(id('failure'), { hasText: 'its status is not “ok”' });
   await failure.waitFor();
   await page.locator('.console a[href="/console"]').click();
   await page.locator(`${id('failure')} a`).click();

@@ -223,7 +223,7 @@ export const consoleEn = {
   'cure.bad_json': 'send one JSON object with the fields of the protocol.',
   'why.every_way_refused': 'it refused our task in every form',
   'cure.every_way_refused': 'accept the task under its document or in plain words; the reply above has the reason for each form.',
-  'why.not_ok': 'its status is not "ok"',
+  'why.not_ok': 'its status is not “ok”',
   'cure.not_ok': 'send "status": "ok" when the agent can play.',
   'why.bad_version': 'it speaks another version',
   'cure.bad_version': 'send "version": "1.0", the version of the protocol.',

@@ -224,7 +224,7 @@ export const consoleEs: Readonly<Record<ConsoleKey, string>> = {
   'cure.bad_json': 'envía un único objeto JSON con los campos del protocolo.',
   'why.every_way_refused': 'rechazó nuestra tarea en todas sus formas',
   'cure.every_way_refused': 'acepta la tarea con su documento o en palabras; la respuesta de arriba tiene el motivo de cada forma.',
-  'why.not_ok': 'su estado no es "ok"',
+  'why.not_ok': 'su estado no es «ok»',
   'cure.not_ok': 'envía "status": "ok" cuando el agente pueda jugar.',
   'why.bad_version': 'habla otra versión',
   'cure.bad_version': 'envía "version": "1.0", la versión del protocolo.',

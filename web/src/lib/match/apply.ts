@@ -97,7 +97,7 @@ function roundStarted(state: MatchState, e: Of<'round_started'>): MatchState {
   const round: Round = {
     no, task: e.task, ...(e.debate ? { debate: debateOf(e.debate) } : {}), ...(e.sudden_death ? { suddenDeath: e.sudden_death } : {}), ...(turn ? { turn } : {}),
     ballots: [], limitSeconds: e.time_limit_seconds, startedAt: e.ts, deadline: e.deadline,
-    interrupted: e.interrupted ?? before !== undefined, revealed: false, lanes, standings: [],
+    interrupted: e.interrupted ?? false, revealed: false, lanes, standings: [],
   };
   const rounds = before ? state.rounds.map((r) => (r === before ? round : r)) : [...state.rounds, round];
   return { ...state, status: 'running', rounds };
