@@ -96,6 +96,10 @@ function requests(page) {
 /** Maps every element of a selector in one task of the page. Playwright's evaluateAll takes two: a row that the page replaces between them has no style and no place. */
 export const mapAll = (page, selector, map) => page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map(${map})`);
 
+let made = 0;
+/** Part of a name that no other test takes, and that looks like no other: two files run at a time. */
+export const once = () => `${process.pid}-${++made}`;
+
 /** An agent's server: in the league that agent.league names, healthy unless agent.healthy is false, and answering the text of a task (and the headers of its request) as it is told to, at once or when it comes to it: an object as JSON, a text as a page; undefined keeps it silent. */
 export async function fake(t, answer = () => undefined) {
   const agent = { league: '', healthy: true, tasks: 0 };
@@ -122,7 +126,7 @@ export async function fake(t, answer = () => undefined) {
 
 /** Registers an agent as a new owner does. */
 export async function register(body) {
-  const { token } = await api('/v1/owners', { method: 'POST', body: { name: `owner ${Date.now().toString(36)}` } });
+  const { token } = await api('/v1/owners', { method: 'POST', body: { name: `owner ${once()}` } });
   const made = await api('/v1/agents', { method: 'POST', token, body });
   return { id: made.agent_id, name: made.name, token };
 }
@@ -131,7 +135,7 @@ export async function register(body) {
 export async function pair(t, league, answer) {
   return Promise.all(['Silent', 'Quiet'].map(async (name) => {
     const agent = Object.assign(await fake(t, answer), { league });
-    const made = await register({ name: `${name} <b> ${Date.now().toString(36)}`, endpoint: agent.endpoint, leagues: [league] });
+    const made = await register({ name: `${name} <b> ${once()}`, endpoint: agent.endpoint, leagues: [league] });
     await api(`/v1/agents/${made.id}/check`, { method: 'POST', token: made.token });
     return made;
   }));
@@ -139,7 +143,7 @@ export async function pair(t, league, answer) {
 
 /** A duel of arithmetic in a league of its own; from a round on nobody answers before letGo is called. */
 export async function heldDuel(t, title, from, settings) {
-  const slug = `${title.toLowerCase()}-${Date.now().toString(36)}`;
+  const slug = `${title.toLowerCase()}-${once()}`;
   const league = { slug, title, generator: { name: 'arithmetic' }, judge: 'number', ...settings };
   assert.equal((await send('POST', '/v1/leagues', league)).status, 201);
   let letGo;
