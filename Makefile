@@ -102,7 +102,7 @@ test-sdk: ## The SDKs in TypeScript, Python and Rust; the end-to-end tests of te
 	scripts/sdk-test.sh
 
 .PHONY: race
-race: ## The same, with the race detector wherever a package starts goroutines or locks
+race: ## The Go tests, with the race detector wherever a package starts goroutines or locks
 	scripts/test-go.sh --race $(MODULES)
 
 FUZZTIME ?= 60s

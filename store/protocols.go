@@ -60,7 +60,8 @@ func (s *Store) OpenConversation(ctx context.Context, c arena.Conversation, perA
 }
 
 // fewConversations returns rate_limited when most conversations of a column's
-// value, which is not empty, are open.
+// value, which is not empty, are open. The query repeats that it is not empty: the
+// index of sites holds such rows alone.
 func fewConversations(ctx context.Context, tx *db.Tx, column, value string, now time.Time, most int) error {
 	open, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM conversations WHERE `+column+` = $1 AND `+column+` <> '' AND expires_at > $2`, value, db.Millis(now))
 	if err == nil && open >= int64(most) {

@@ -196,23 +196,24 @@ func TestServer_TLS_unfinishedHandshake(t *testing.T) {
 		t.Errorf("a handshake may take %v", s.public.ReadHeaderTimeout)
 	}
 	serve(t, s)
-	var conns []net.Conn
-	for _, sent := range []string{"", "\x16\x03\x01\x02\x00\x01"} {
+	sent := []string{"", "\x16\x03\x01\x02\x00\x01"}
+	conns := make([]net.Conn, len(sent))
+	for i, text := range sent {
 		var d net.Dialer
 		conn, err := d.DialContext(t.Context(), "tcp", s.listener.Addr().String())
 		must(t, err)
 		defer conn.Close() //nolint:errcheck // the server has closed it
-		_, err = io.WriteString(conn, sent)
+		_, err = io.WriteString(conn, text)
 		must(t, err)
-		conns = append(conns, conn)
+		conns[i] = conn
 	}
 	if resp := send(t, client(t, s, true, cert), "GET", "https://arena.test/readyz", ""); resp.StatusCode != http.StatusOK {
 		t.Error(resp.Status)
 	}
 	for i, conn := range conns {
-		must(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+		must(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
 		if _, err := io.Copy(io.Discard, conn); err != nil {
-			t.Errorf("connection %d: %v", i, err)
+			t.Errorf("after %q: %v", sent[i], err)
 		}
 	}
 }

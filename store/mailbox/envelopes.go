@@ -116,7 +116,7 @@ func admitEnvelope(ctx context.Context, tx *db.Tx, e *arena.Envelope, r arena.En
 			return arena.Errorf(arena.CodeRateLimited, "one key may post %d envelopes and %d bytes in a minute", r.PerMinute, r.BytesPerMinute)
 		}
 	}
-	if r.OwnerBytes > 0 && e.OwnerID != "" {
+	if r.OwnerBytes > 0 && e.OwnerID != "" { // the query repeats it: the index holds such rows alone
 		kept, err := db.One(ctx, tx, db.ScanInt, `SELECT coalesce(sum(size), 0) FROM envelopes WHERE owner_id = $1 AND owner_id <> ''`, e.OwnerID)
 		if err != nil {
 			return err

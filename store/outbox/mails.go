@@ -54,7 +54,7 @@ func (o *Outbox) QueueMail(ctx context.Context, m arena.QueuedMail, limits arena
 			return err
 		}
 		about := int64(0)
-		if m.AgentID != "" {
+		if m.AgentID != "" { // the query repeats it: the index holds such rows alone
 			about, err = db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM outbox WHERE agent_id = $1 AND agent_id <> '' AND created_at > $2`, m.AgentID, db.Millis(m.CreatedAt.Add(-limits.PerAgent)))
 		}
 		switch {

@@ -4,10 +4,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ADMIN, api, id, look, mapAll, open, ORIGIN, pair, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
+import { ADMIN, api, id, look, mapAll, once, open, ORIGIN, pair, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
-const once = () => Date.now().toString(36);
 const text = (page, name) => page.locator(id(name)).textContent();
 const file = (name, ...lines) => ({ name, mimeType: 'application/x-ndjson', buffer: Buffer.from(lines.join('\n')) });
 const task = (q, a) => JSON.stringify({ description: q, answer: a });

@@ -3,10 +3,10 @@
 //   scripts/browser-test.sh challenge.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { api, id, open, pair, PATIENCE, send } from './kit/kit.mjs';
+import { api, id, once, open, pair, PATIENCE, send } from './kit/kit.mjs';
 
 test('an owner challenges an agent of its league to an unrated match and watches it', { timeout: PATIENCE }, async (t) => {
-  const slug = `spar-${Date.now().toString(36)}`;
+  const slug = `spar-${once()}`;
   assert.equal((await send('POST', '/v1/leagues', {
     slug, title: 'Sparring ring', generator: { name: 'arithmetic' }, judge: 'number', rounds: 1, time_limit_seconds: 60, rated: true,
   })).status, 201);

@@ -8,10 +8,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ADMIN, api, fake, id, look, mapAll, open, ORIGIN, PATIENCE, register, SCREENS, send, SIZES, until } from './kit/kit.mjs';
+import { ADMIN, api, fake, id, look, mapAll, once, open, ORIGIN, PATIENCE, register, SCREENS, send, SIZES, until } from './kit/kit.mjs';
 
 const HOSTILE = '<script>alert(1)</script> no answer';
-const once = () => Date.now().toString(36);
 
 /** Signs up by keyboard alone and gives the token that was shown. */
 async function signUp(page, name) {

@@ -3,13 +3,13 @@
 //   scripts/browser-test.sh game-league.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, id, mapAll, open, PATIENCE, SCREENS } from './kit/kit.mjs';
+import { ADMIN, api, id, mapAll, once, open, PATIENCE, SCREENS } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
 const SCREENS_OF = [[1440, 'dark'], [1440, 'light'], [390, 'dark'], [390, 'light']];
 
 test('an organizer makes a league of a game without a word about judges, edits it and copies it', { timeout: PATIENCE }, async () => {
-  const slug = `dice-${Date.now().toString(36)}`;
+  const slug = `dice-${once()}`;
   const { page, faults, close } = await open('/admin/leagues/new', { kept: KEPT });
   const wizard = page.locator(id('wizard'));
   const next = page.locator(id('wizard-next'));

@@ -6,7 +6,7 @@
 // ARENA_ADMIN_TOKEN the test starts a duel itself when none is on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, fake, heldDuel, id, look, open, ORIGIN, pair, PATIENCE, register, send, until } from './kit/kit.mjs';
+import { ADMIN, api, fake, heldDuel, id, look, once, open, ORIGIN, pair, PATIENCE, register, send, until } from './kit/kit.mjs';
 
 const running = async () => (await api('/v1/matches?status=running&limit=50')).items;
 
@@ -130,7 +130,7 @@ test('the commentary states a closed round, and the browser keeps the choice to 
 });
 
 test('a sealed round shows what agents do, who has locked in, and no code', { timeout: PATIENCE }, async (t) => {
-  const slug = `sealed-${Date.now().toString(36)}`;
+  const slug = `sealed-${once()}`;
   assert.equal((await send('POST', '/v1/leagues', {
     slug, title: 'Sealed', generator: { name: 'arithmetic' }, judge: 'number', rounds: 2, time_limit_seconds: 60, rated: true, visibility: 'sealed',
   })).status, 201);

@@ -2,7 +2,7 @@
 // last meetings of two agents, following agents and leagues.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, heldDuel, id, look, open, pair, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
+import { ADMIN, api, heldDuel, id, look, once, open, pair, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
 
 const path = (page) => page.evaluate(() => location.pathname);
 const finished = () => until('two finished duels of the same agents', async () => {
@@ -144,7 +144,7 @@ async function notifications(page, permission) {
 }
 
 test('a followed agent is announced when it plays, and comes first in the lobby', { timeout: 2 * PATIENCE }, async (t) => {
-  const slug = `followed-${Date.now().toString(36)}`;
+  const slug = `followed-${once()}`;
   assert.equal((await send('POST', '/v1/leagues', { slug, title: 'Followed', generator: { name: 'arithmetic' }, judge: 'number', rounds: 1, time_limit_seconds: 300, rated: false })).status, 201);
   let letGo;
   const gone = new Promise((resolve) => (letGo = resolve));

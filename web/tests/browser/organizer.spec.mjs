@@ -3,10 +3,9 @@
 //   scripts/browser-test.sh organizer.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, id, mapAll, open, ORIGIN, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
+import { ADMIN, api, id, mapAll, once, open, ORIGIN, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
-const once = () => Date.now().toString(36);
 const text = (page, name) => page.locator(id(name)).textContent();
 const task = (q, a) => JSON.stringify({ description: q, answer: a });
 

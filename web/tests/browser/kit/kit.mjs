@@ -96,9 +96,9 @@ function requests(page) {
 /** Maps every element of a selector in one task of the page. Playwright's evaluateAll takes two: a row that the page replaces between them has no style and no place. */
 export const mapAll = (page, selector, map) => page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map(${map})`);
 
-let made = 0;
+let names = 0;
 /** Part of a name that no other test takes, and that looks like no other: two files run at a time. */
-export const once = () => `${process.pid}-${++made}`;
+export const once = () => `${process.pid}-${++names}`;
 
 /** An agent's server: in the league that agent.league names, healthy unless agent.healthy is false, and answering the text of a task (and the headers of its request) as it is told to, at once or when it comes to it: an object as JSON, a text as a page; undefined keeps it silent. */
 export async function fake(t, answer = () => undefined) {
@@ -169,7 +169,7 @@ export async function until(what, find, patience = 60_000) {
 
 /** Opens pages at every size, in both themes, and saves screenshots to SCREENS_DIR. A page is [address, what is there when it is ready, what to scroll to].
  *  It is loaded once for desks and once for phones; the theme, and the width of the phone, change under it, as the system's do.
- *  check makes further checks of a page that was loaded, and knows whether only the theme has changed. The other options are those of open. */
+ *  check makes further checks of a page at a size, and knows whether only the theme has changed. The other options are those of open. */
 export async function look(pages, { sizes = SIZES, check, fullPage = false, ...options } = {}) {
   const { page, faults, go, settled, close } = await open('', options);
   const phone = (size) => size?.width < 640;
@@ -178,8 +178,7 @@ export async function look(pages, { sizes = SIZES, check, fullPage = false, ...o
       const themes = n % 2 ? THEMES.toReversed() : THEMES;
       await page.emulateMedia({ colorScheme: themes[0] });
       await page.setViewportSize(size);
-      const anew = n === 0 || phone(size) !== phone(sizes[n - 1]);
-      if (anew) {
+      if (n === 0 || phone(size) !== phone(sizes[n - 1])) {
         await go(path);
         await settled(ready);
       }
@@ -187,7 +186,7 @@ export async function look(pages, { sizes = SIZES, check, fullPage = false, ...o
         await page.emulateMedia({ colorScheme: theme });
         if (place) await page.locator(place).first().scrollIntoViewIfNeeded();
         await fits(page, `${name} at ${size.width}`);
-        if (anew) await check?.(page, name, theme !== themes[0]);
+        await check?.(page, name, theme !== themes[0]);
         assert.deepEqual(faults, [], `${name} at ${size.width}, ${theme}`);
         if (SCREENS && size.width !== 360) await page.screenshot({ path: `${SCREENS}/${name}-${size.width}-${theme}.png`, animations: 'disabled', fullPage });
       }
