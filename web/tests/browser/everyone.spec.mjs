@@ -107,16 +107,24 @@ test('less motion is kept to, and Spanish reaches every page', { timeout: 2 * PA
 
 test('the stage stays where it is when a second match begins', { timeout: PATIENCE }, async () => {
   const { page, faults, go, close } = await open('');
-  // The page reads of one live match, and hears of the others.
+  // The page reads of one live match, and when it reads again, of two; it hears of no other.
+  const matches = await until('two matches', async () => {
+    const { items } = await api('/v1/matches?status=finished&limit=2');
+    return items.length === 2 && items.map((m) => ({ ...m, status: 'running' }));
+  }, PATIENCE);
+  let count = 1;
   await page.route('**/v1/lobby', async (route) => {
     const response = await route.fetch();
-    const lobby = await response.json();
-    await route.fulfill({ response, json: { ...lobby, live: lobby.live.slice(0, 1) } });
+    await route.fulfill({ response, json: { ...await response.json(), live: matches.slice(0, count), next: [], recent: [] } });
   });
+  await page.routeWebSocket((url) => url.searchParams.has('lobby'), () => undefined);
+  await page.clock.install();
   await go('/');
   const width = () => page.locator(id('stage')).first().evaluate((e) => e.getBoundingClientRect().width);
   await page.locator(id('also-none')).waitFor();
   const alone = await width();
+  count = 2;
+  await page.clock.fastForward(60_000); // the lobby is read again
   await page.locator(id('live-match')).first().waitFor();
   assert.equal(await width(), alone);
   assert.deepEqual(faults, []);
