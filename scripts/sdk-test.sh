@@ -1,12 +1,20 @@
 #!/usr/bin/env bash
 # Builds and tests the SDKs that are not in Go: all, or those named. a2a is the
-# example on the A2A SDK, which the end-to-end tests start.
+# example on the A2A SDK, which the end-to-end tests start. What is built already
+# is left as it is, so that go test knows that those saw the same files before.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=$PWD/scripts/python.sh
 
+# Installs the packages of a folder when its lock file has changed since.
+packages() {
+  if [ "$1/node_modules/.package-lock.json" -nt "$1/package-lock.json" ]; then return; fi
+  npm --prefix "$1" ci
+  touch "$1/node_modules/.package-lock.json"
+}
+
 typescript() {
-  npm --prefix sdk/typescript ci
+  packages sdk/typescript
   npm --prefix sdk/typescript test
 }
 
@@ -29,7 +37,7 @@ rust() {
 }
 
 a2a() {
-  npm --prefix examples/a2a ci
+  packages examples/a2a
 }
 
 if [ $# -eq 0 ]; then set -- typescript python rust a2a; fi

@@ -1,5 +1,5 @@
-// Runs the browser tests, all files or those named, in one Chromium. Two files
-// run at a time: much of a test is waiting for a match, and they share one arena.
+// Runs the browser tests, all files or those named, in one Chromium. Three files
+// run at a time, on two cores too: much of a test is waiting for a match, and they share one arena.
 import { readdirSync } from 'node:fs';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -20,7 +20,7 @@ const server = await chromium.launchServer({
 });
 process.env.BROWSER_ENDPOINT = server.wsEndpoint();
 
-const results = run({ files: files.map((name) => folder + name), concurrency: 2 });
+const results = run({ files: files.map((name) => folder + name), concurrency: 3 });
 results.on('test:fail', (failed) => {
   if (failed.todo === undefined || failed.todo === false) process.exitCode = 1;
 });
