@@ -64,7 +64,7 @@ func TestEngine_PlaysGames(t *testing.T) {
 	x := newFrail(b, fault{})
 	b.node("n1", x.use)
 	m, events := b.over(b.match(connectFour(2)))
-	if n := x.calls["SaveAnswer"]; n != 0 {
+	if n := x.called("SaveAnswer"); n != 0 {
 		t.Errorf("%d moves were not stored with the round they close", n)
 	}
 	// Who begins wins: each of both games has seven turns.
