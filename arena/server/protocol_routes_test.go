@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/protocol/mailbox"
 )
 
 // What the routes of the other protocols answer to a request that is not
@@ -110,5 +111,17 @@ func TestProtocolRoutes_limits(t *testing.T) {
 				t.Errorf("status %d, Retry-After %q: %s", got.Code, got.Header().Get("Retry-After"), got.Body)
 			}
 		})
+	}
+}
+
+// Whoever waits for a task or a message reads the database again and again where
+// other nodes may store it without a word.
+func TestServer_notifications(t *testing.T) {
+	t.Parallel()
+	for database, want := range map[string]bool{"sqlite:arena.db": true, "postgres://arena@db/arena": false} {
+		s := &Server{cfg: testConfig(t, database)}
+		if got := mailbox.NewNotifier(s.notifications()).Linked(); got != want {
+			t.Errorf("%s: linked is %t", database, got)
+		}
 	}
 }

@@ -153,13 +153,21 @@ type outbound struct {
 	signed   *agentprotocol.Driver
 }
 
+// notifications returns what carries notifications between nodes; nil: nothing does.
+func (s *Server) notifications() mailbox.Bus {
+	if s.bus != nil {
+		return s.bus
+	}
+	if _, own := s.cfg.databaseFile(); own { // SQLite: see Store.Lock
+		return mailbox.SingleNode{}
+	}
+	return nil
+}
+
 // newOutbound returns the guarded client and the drivers of all protocols.
 // Drivers that receive events of agents pass them to s.events.
 func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
-	o := &outbound{notifier: mailbox.NewNotifier(nil)}
-	if s.bus != nil {
-		o.notifier = mailbox.NewNotifier(s.bus)
-	}
+	o := &outbound{notifier: mailbox.NewNotifier(s.notifications())}
 	roots, err := extraRoots(s.cfg.ExtraCAFile)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,6 +131,34 @@ func TestBox_Next_wakes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A node that has its database to itself looks there when it is notified, and seldom besides.
+func TestNotifier_Await_singleNode(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := mailbox.NewNotifier(mailbox.SingleNode{})
+		var looks atomic.Int32
+		go func() {
+			if err := n.Await(t.Context(), "ag_1", func(context.Context) (bool, error) { return looks.Add(1) > 3, nil }); err != nil {
+				t.Error(err)
+			}
+		}()
+		for want, wake := range []func(){
+			func() {}, // it looks before it waits
+			func() { n.Notify("ag_1") },
+			func() { time.Sleep(time.Millisecond) }, // 2 s have passed
+		} {
+			synctest.Wait()
+			wake()
+			synctest.Wait()
+			time.Sleep(2*time.Second - time.Millisecond)
+			if got := looks.Load(); got != int32(want+1) {
+				t.Fatalf("%d looks, want %d", got, want+1)
+			}
+		}
+		n.Notify("ag_1")
+	})
 }
 
 // A message that comes between the look and the wait is not missed, even
