@@ -52,14 +52,23 @@ func liveBytes() uint64 {
 // collects garbage only two minutes after the last collection.
 type spareMemory struct{ allocated uint64 } // bytes until the last call
 
+// newSpareMemory returns a spareMemory that counts from now on: what starting a
+// node took is given back at the first call.
+func newSpareMemory() *spareMemory { return &spareMemory{allocatedBytes()} }
+
 // giveBack collects and gives back, unless so much was allocated since the
 // last call that it is needed again at once. It is for every half minute.
 func (m *spareMemory) giveBack() {
-	s := []rtmetrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	rtmetrics.Read(s)
-	since := s[0].Value.Uint64() - m.allocated
-	m.allocated += since
-	if since < spareGarbage {
+	now := allocatedBytes()
+	if now-m.allocated < spareGarbage {
 		debug.FreeOSMemory()
 	}
+	m.allocated = now
+}
+
+// allocatedBytes is what was allocated since the process began.
+func allocatedBytes() uint64 {
+	s := []rtmetrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	rtmetrics.Read(s)
+	return s[0].Value.Uint64()
 }

@@ -22,8 +22,7 @@ func TestGarbagePercent(t *testing.T) {
 // TestSpareMemory_giveBack: a process that does little gives back what it
 // does not need, one that works does not. Not parallel: others allocate too.
 func TestSpareMemory_giveBack(t *testing.T) {
-	var m spareMemory
-	m.giveBack() // counts what was allocated so far
+	m := newSpareMemory()
 	crowd := make([]byte, 2*spareGarbage)
 	for i := range crowd {
 		crowd[i] = 1
@@ -49,7 +48,6 @@ func TestJobs_memory(t *testing.T) {
 	if !memory.each || memory.every > time.Minute {
 		t.Errorf("runs on each node: %t, every %s", memory.each, memory.every)
 	}
-	must(t, memory.run(t.Context())) // counts what was allocated so far
 	_, err := node.store.Leagues(t.Context())
 	must(t, err)
 	pages, err := node.store.PageBytes(t.Context())

@@ -31,7 +31,7 @@ const (
 )
 
 func (s *Server) jobs() []job {
-	var spare spareMemory
+	spare := newSpareMemory()
 	jobs := []job{
 		{name: "schedule", every: time.Second, run: s.scheduler.Tick},
 		{name: "health", every: s.cfg.HealthInterval, run: func(ctx context.Context) error {
