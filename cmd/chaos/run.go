@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	owners     = 20 // whose agents meet: those of one owner are not rated against each other
-	healLimit  = 90 * time.Second
+	owners     = 20               // whose agents meet: those of one owner are not rated against each other
+	healLimit  = 6 * time.Minute  // a game waits 5 minutes for an agent that answered 429
 	watchLimit = 30 * time.Second // for spectators to receive the ends
 	checkLimit = 5 * time.Minute
 
