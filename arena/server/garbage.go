@@ -41,8 +41,14 @@ func garbagePercent(live uint64) int {
 }
 
 // liveBytes is what the last collection left.
-func liveBytes() uint64 {
-	s := []rtmetrics.Sample{{Name: "/gc/heap/live:bytes"}}
+func liveBytes() uint64 { return runtimeBytes("/gc/heap/live:bytes") }
+
+// allocatedBytes is what was allocated since the process began.
+func allocatedBytes() uint64 { return runtimeBytes("/gc/heap/allocs:bytes") }
+
+// runtimeBytes reads a metric of the run-time that counts bytes.
+func runtimeBytes(name string) uint64 {
+	s := []rtmetrics.Sample{{Name: name}}
 	rtmetrics.Read(s)
 	return s[0].Value.Uint64()
 }
@@ -64,11 +70,4 @@ func (m *spareMemory) giveBack() {
 		debug.FreeOSMemory()
 	}
 	m.allocated = now
-}
-
-// allocatedBytes is what was allocated since the process began.
-func allocatedBytes() uint64 {
-	s := []rtmetrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	rtmetrics.Read(s)
-	return s[0].Value.Uint64()
 }

@@ -97,7 +97,7 @@ function requests(page) {
 export const mapAll = (page, selector, map) => page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map(${map})`);
 
 let names = 0;
-/** Part of a name that no other test takes, and that looks like no other: two files run at a time. */
+/** Part of a name that no other test takes, and that looks like no other: files run side by side. */
 export const once = () => `${process.pid}-${++names}`;
 
 /** An agent's server: in the league that agent.league names, healthy unless agent.healthy is false, and answering the text of a task (and the headers of its request) as it is told to, at once or when it comes to it: an object as JSON, a text as a page; undefined keeps it silent. */
