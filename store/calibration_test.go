@@ -20,8 +20,8 @@ func TestAgentClaims_Plan(t *testing.T) {
 		p := planOf(t, s, query, args...)
 		// Delayed matches are few, and have an index of their own.
 		p = delayed.ReplaceAllString(p, "")
-		const steps = "SEARCH seats USING COVERING INDEX seats_by_agent (agent_id=?)\nSCAN s\nSEARCH r USING PRIMARY KEY (match_id=?)\n" +
-			"SEARCH a USING PRIMARY KEY (match_id=? AND round=? AND agent_id=?)\n"
+		const steps = "SEARCH seats USING COVERING INDEX seats_by_agent (agent_id=?)\nSCAN s\nSEARCH r USING INDEX sqlite_autoindex_rounds_1 (match_id=?)\n" +
+			"SEARCH a USING INDEX sqlite_autoindex_answers_1 (match_id=? AND round=? AND agent_id=?)\n"
 		// c are those that were found; the last term is the order of one match's rounds.
 		rest := strings.NewReplacer(steps, "", "SCAN c", "", "USE TEMP B-TREE FOR LAST TERM", "").Replace(p)
 		if !strings.Contains(p, steps) || strings.Contains(rest, "TEMP") || strings.Contains(rest, "SCAN") {
