@@ -4,7 +4,7 @@
 //   scripts/browser-test.sh everyone.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, fits, grave, id, open, PATIENCE, send, until } from './kit/kit.mjs';
+import { ADMIN, api, fits, grave, id, open, PATIENCE, restage, send, until } from './kit/kit.mjs';
 
 let known;
 const pages = () => (known ??= find());
@@ -113,11 +113,7 @@ test('the stage stays where it is when a second match begins', { timeout: PATIEN
     return items.length === 2 && items.map((m) => ({ ...m, status: 'running' }));
   }, PATIENCE);
   let count = 1;
-  await page.route('**/v1/lobby', async (route) => {
-    const response = await route.fetch();
-    await route.fulfill({ response, json: { ...await response.json(), live: matches.slice(0, count), next: [], recent: [] } });
-  });
-  await page.routeWebSocket((url) => url.searchParams.has('lobby'), () => undefined);
+  await restage(page, (lobby) => ({ ...lobby, live: matches.slice(0, count), next: [], recent: [] }));
   await page.clock.install();
   await go('/');
   const width = () => page.locator(id('stage')).first().evaluate((e) => e.getBoundingClientRect().width);

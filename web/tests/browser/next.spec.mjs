@@ -2,7 +2,7 @@
 // last meetings of two agents, following agents and leagues.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, heldDuel, id, look, once, open, pair, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
+import { ADMIN, api, heldDuel, id, look, once, open, pair, PATIENCE, restage, SCREENS, send, until } from './kit/kit.mjs';
 
 const path = (page) => page.evaluate(() => location.pathname);
 const finished = () => until('two finished duels of the same agents', async () => {
@@ -27,18 +27,20 @@ test('the next live match follows one that has ended, unless the reader stays or
   }));
   await busy.page.keyboard.press('a');
   // Escape follows at once, however busy the machine is.
-  const offered = staying.page.evaluate(() => new Promise((found) => {
-    new MutationObserver((_, observer) => {
-      const bar = document.querySelector('[data-testid="next-bar"]');
-      if (!bar) return;
-      observer.disconnect();
-      found({ match: bar.dataset.match, focused: document.activeElement?.tagName });
-      document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
-    }).observe(document.body, { childList: true, subtree: true });
-  }));
+  await staying.page.evaluate(() => {
+    window.offered = new Promise((found) => {
+      new MutationObserver((_, observer) => {
+        const bar = document.querySelector('[data-testid="next-bar"]');
+        if (!bar) return;
+        observer.disconnect();
+        found({ match: bar.dataset.match, focused: document.activeElement?.tagName });
+        document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+      }).observe(document.body, { childList: true, subtree: true });
+    });
+  });
   letGo();
 
-  const { match, focused } = await offered;
+  const { match, focused } = await staying.page.evaluate(() => window.offered);
   assert.notEqual(match, match_id);
   assert.equal(focused, 'BODY');
   await staying.page.locator(id('next-bar')).waitFor({ state: 'detached' });
@@ -85,14 +87,8 @@ test('TV mode shows a live match, moves on when it ends, and says what comes whe
   const rest = await heldDuel(t, 'After', 1, { rounds: 1, time_limit_seconds: 300, rated: false });
   for (const m of [match_id, rest.match_id]) await until('running match', async () => (await api(`/v1/matches/${m}`)).status === 'running');
   const { page, faults, go, close } = await open('');
-  const silent = (url) => url.searchParams.has('lobby'); // what is live comes from the list alone
-  await page.routeWebSocket(silent, () => undefined);
   let only = (m) => m.match_id === match_id;
-  await page.route('**/v1/lobby', async (route) => {
-    const response = await route.fetch();
-    const json = await response.json();
-    await route.fulfill({ response, json: { ...json, live: json.live.filter((m) => only(m)) } });
-  });
+  await restage(page, (lobby) => ({ ...lobby, live: lobby.live.filter((m) => only(m)) }));
   await page.clock.install();
   await go('/tv');
   const tv = (present) => page.locator(`${id('tv')}[data-present="${present}"]`);
@@ -108,13 +104,8 @@ test('TV mode shows a live match, moves on when it ends, and says what comes whe
   rest.letGo();
 
   const quiet = await open('');
-  await quiet.page.routeWebSocket(silent, () => undefined);
   const starts_at = new Date(Date.now() + 3_600_000).toISOString();
-  await quiet.page.route('**/v1/lobby', async (route) => {
-    const response = await route.fetch();
-    const json = await response.json();
-    await route.fulfill({ response, json: { ...json, live: [], next: [{ ...json.recent[0], status: 'scheduled', starts_at }] } });
-  });
+  await restage(quiet.page, (lobby) => ({ ...lobby, live: [], next: [{ ...lobby.recent[0], status: 'scheduled', starts_at }] }));
   await quiet.go('/tv');
   assert.match(await quiet.page.locator(id('tv-idle')).innerText(), /(1:00:0\d|59:\d\d)/);
   await quiet.page.locator(id('tv-leave')).click();

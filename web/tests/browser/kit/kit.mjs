@@ -93,6 +93,15 @@ function requests(page) {
   return () => new Promise((done) => (open.size === 0 ? done() : waiting.push(done)));
 }
 
+/** Lets a page read what change makes of the lobby, and hear of no match by its stream. */
+export async function restage(page, change) {
+  await page.route('**/v1/lobby', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: change(await response.json()) });
+  });
+  await page.routeWebSocket((url) => url.searchParams.has('lobby'), () => undefined);
+}
+
 /** Maps every element of a selector in one task of the page. Playwright's evaluateAll takes two: a row that the page replaces between them has no style and no place. */
 export const mapAll = (page, selector, map) => page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map(${map})`);
 
