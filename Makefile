@@ -48,8 +48,8 @@ web/dist/index.html: web/node_modules/.package-lock.json $(UI_SOURCES)
 	npm --prefix web run build
 	@touch $@
 
-web/node_modules/.package-lock.json: web/package-lock.json
-	npm --prefix web ci
+%/node_modules/.package-lock.json: %/package-lock.json
+	npm --prefix $* ci
 	@touch $@
 
 .PHONY: sdks

@@ -35,7 +35,7 @@ sources() {
 }
 
 typescript() {
-  [ -e sdk/typescript/node_modules/.package-lock.json ] || npm --prefix sdk/typescript ci
+  make --silent sdk/typescript/node_modules/.package-lock.json
   sources typescript package.json README.md examples
   sdk/typescript/node_modules/.bin/tsc -p sdk/typescript/tsconfig.build.json --outDir "$work/typescript/dist"
   (cd "$work/typescript" && npm pack --silent --ignore-scripts --pack-destination "$out" >/dev/null)

@@ -6,15 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 python=$PWD/scripts/python.sh
 
-# Installs the packages of a folder when its lock file has changed since.
-packages() {
-  if [ "$1/node_modules/.package-lock.json" -nt "$1/package-lock.json" ]; then return; fi
-  npm --prefix "$1" ci
-  touch "$1/node_modules/.package-lock.json"
-}
-
 typescript() {
-  packages sdk/typescript
+  make --silent sdk/typescript/node_modules/.package-lock.json
   npm --prefix sdk/typescript test
 }
 
@@ -37,7 +30,7 @@ rust() {
 }
 
 a2a() {
-  packages examples/a2a
+  make --silent examples/a2a/node_modules/.package-lock.json
 }
 
 if [ $# -eq 0 ]; then set -- typescript python rust a2a; fi
