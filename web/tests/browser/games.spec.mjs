@@ -25,6 +25,40 @@ test('every form of a game fits phones and desks, in both themes', { timeout: PA
   });
 });
 
+test('the row of rounds keeps its cells when the log of a match comes late and in parts', { timeout: PATIENCE }, async (t) => {
+  const { page, faults, go, close } = await open('', { origin: await fixtures(t) });
+  const log = [];
+  let show;
+  const all = new Promise((read) => {
+    void page.routeWebSocket((url) => url.searchParams.get('match') === 'm_done_connect_four', (socket) => {
+      show = (from, to) => socket.send(log.slice(from, to).join('\n'));
+      socket.connectToServer().onMessage((text) => {
+        const lines = text.split('\n').filter(Boolean);
+        socket.send(lines.filter((l) => JSON.parse(l).type === 'hello').join('\n'));
+        log.push(...lines.filter((l) => JSON.parse(l).type !== 'hello'));
+        if (JSON.parse(log.at(-1) ?? '{}').type === 'match_finished') read();
+      });
+    });
+  });
+  await page.clock.install();
+  await go('/m/m_done_connect_four');
+  await all;
+  await page.clock.fastForward(2_000); // so long a page waits for the log before it shows the snapshot
+  await page.locator(id('timeline')).waitFor();
+  const part = log.findIndex((l) => JSON.parse(l).round === 6);
+  const cells = page.locator(id('timeline-round'));
+  const width = () => cells.first().evaluate((c) => c.getBoundingClientRect().width);
+  show(0, part);
+  await cells.nth(4).waitFor();
+  assert.equal(await cells.count(), 5);
+  const before = await width();
+  show(part);
+  await cells.nth(log.filter((l) => JSON.parse(l).type === 'round_started').length - 1).waitFor();
+  assert.equal(await width(), before);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test('a game is wound by move, and the moves after the slider are not shown', { timeout: PATIENCE }, async (t) => {
   const { page, faults, close } = await open('/m/m_done_connect_four', { origin: await fixtures(t) });
   await page.locator(ready).waitFor();

@@ -83,7 +83,8 @@ describe.each(logs)('applyEvent on the log %s', (name) => {
       match_id: 'm', league: whole.league, status: 'finished', started_at: whole.startedAt!, finished_at: whole.finishedAt!, rated: whole.rated, round: 9, total_rounds: null,
       format: whole.format, judge: 'choice', visibility: 'live', time_limit_seconds: 12, viewers: 0, seats, created_at: '', starts_at: whole.startsAt!, seq: log.length,
     });
-    for (const n of [1, 5, log.length]) expect(applyEvents(snapshot, log.slice(0, n))).toEqual(applyEvents(start, log.slice(0, n)));
+    // Of the snapshot, only how many rounds it counted outlasts the first event.
+    for (const n of [1, 5, log.length]) expect(applyEvents(snapshot, log.slice(0, n))).toEqual({ ...applyEvents(start, log.slice(0, n)), counted: 9 });
   });
 });
 

@@ -29,7 +29,7 @@ function dispatch(state: MatchState, event: ArenaEvent): MatchState {
       // The first event of a log: what a snapshot knew of the end is not known yet.
       return withSeats(
         {
-          ...emptyMatch(state.id), viewers: state.viewers, league: event.league, rated: event.rated, startsAt: event.starts_at,
+          ...emptyMatch(state.id), viewers: state.viewers, counted: state.counted, league: event.league, rated: event.rated, startsAt: event.starts_at,
           ...(event.unrated_reason ? { unrated: event.unrated_reason } : {}),
         },
         event.seats,

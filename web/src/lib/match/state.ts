@@ -109,6 +109,8 @@ export interface MatchState {
   /** Why it is not rated, in a rated league. */
   readonly unrated?: UnratedReason;
   readonly totalRounds: number | null;
+  /** Rounds that the snapshot counted: at least so many are in the log. */
+  readonly counted: number;
   readonly startsAt?: string;
   readonly startedAt?: string;
   readonly finishedAt?: string;
@@ -134,7 +136,7 @@ export const shownAs = (visibility: string): Pick<MatchState, 'sealed' | 'delayM
 
 export function emptyMatch(id: string): MatchState {
   return {
-    id, seq: 0, league: '', status: 'scheduled', format: '', sealed: false, delayMs: 0, shown: 'live', rated: false, totalRounds: null,
+    id, seq: 0, league: '', status: 'scheduled', format: '', sealed: false, delayMs: 0, shown: 'live', rated: false, totalRounds: null, counted: 0,
     seats: {}, order: [], rounds: [], changes: [], viewers: 0,
   };
 }
@@ -151,7 +153,7 @@ export function fromSnapshot(m: Match): MatchState {
   }
   return {
     ...emptyMatch(m.match_id),
-    format: m.format, ...shownAs(m.visibility), league: m.league, status: m.status, rated: m.rated, totalRounds: m.total_rounds, startsAt: m.starts_at,
+    format: m.format, ...shownAs(m.visibility), league: m.league, status: m.status, rated: m.rated, totalRounds: m.total_rounds, counted: m.round, startsAt: m.starts_at,
     ...(m.started_at ? { startedAt: m.started_at } : {}),
     ...(m.finished_at ? { finishedAt: m.finished_at } : {}),
     ...(m.unrated_reason ? { unrated: m.unrated_reason } : {}),
