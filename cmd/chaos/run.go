@@ -15,8 +15,10 @@ import (
 )
 
 const (
-	owners     = 20               // whose agents meet: those of one owner are not rated against each other
-	healLimit  = 6 * time.Minute  // a game waits 5 minutes for an agent that answered 429
+	owners = 20 // whose agents meet: those of one owner are not rated against each other
+	// A game waits 5 minutes for an agent that another match has paused, 5 more for
+	// its own first 429, and may wait so for both seats.
+	healLimit  = 21 * time.Minute
 	watchLimit = 30 * time.Second // for spectators to receive the ends
 	checkLimit = 5 * time.Minute
 
