@@ -5,14 +5,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serve } from '../../scripts/fixture-server.mjs';
-import { api, grave, id, look, mapAll, open, PATIENCE, SCREENS } from './kit/kit.mjs';
+import { world } from '../../scripts/fixture-world.mjs';
+import { api, grave, id, look, mapAll, open, PATIENCE, SCREENS, until } from './kit/kit.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
 const KINDS = { connect_four: 'grid', chess: 'grid', liars_dice: 'cards', kuhn_poker: 'cards', colonel_blotto: 'table', negotiation: 'transcript' };
 const shown = (kind) => `${id('layout-game')} ${id('game-board')}[data-kind="${kind}"]`;
 
-async function fixtures(t) {
-  const server = await serve();
+async function fixtures(t, w) {
+  const server = await serve(0, w);
   t.after(() => server.stop());
   return `http://127.0.0.1:${server.address().port}`;
 }
@@ -26,34 +27,30 @@ test('every form of a game fits phones and desks, in both themes', { timeout: PA
 });
 
 test('the row of rounds keeps its cells when the log of a match comes late and in parts', { timeout: PATIENCE }, async (t) => {
-  const { page, faults, go, close } = await open('', { origin: await fixtures(t) });
-  const log = [];
-  let show;
-  const all = new Promise((read) => {
-    void page.routeWebSocket((url) => url.searchParams.get('match') === 'm_done_connect_four', (socket) => {
-      show = (from, to) => socket.send(log.slice(from, to).join('\n'));
-      socket.connectToServer().onMessage((text) => {
-        const lines = text.split('\n').filter(Boolean);
-        socket.send(lines.filter((l) => JSON.parse(l).type === 'hello').join('\n'));
-        log.push(...lines.filter((l) => JSON.parse(l).type !== 'hello'));
-        if (JSON.parse(log.at(-1) ?? '{}').type === 'match_finished') read();
-      });
-    });
+  const match = 'm_done_connect_four';
+  const w = world();
+  const log = w.logs.get(match);
+  const { page, faults, go, close } = await open('', { origin: await fixtures(t, w) });
+  let stream;
+  const send = (...messages) => stream.send(messages.map((m) => JSON.stringify(m)).join('\n'));
+  await page.routeWebSocket((url) => url.searchParams.get('match') === match, (socket) => {
+    stream = socket;
+    send({ type: 'hello', topic: `match:${match}`, seq: log.at(-1).seq, epoch: 'fixture' });
   });
   await page.clock.install();
-  await go('/m/m_done_connect_four');
-  await all;
+  await go(`/m/${match}`);
+  await until('the stream', () => stream);
   await page.clock.fastForward(2_000); // so long a page waits for the log before it shows the snapshot
   await page.locator(id('timeline')).waitFor();
-  const part = log.findIndex((l) => JSON.parse(l).round === 6);
   const cells = page.locator(id('timeline-round'));
   const width = () => cells.first().evaluate((c) => c.getBoundingClientRect().width);
-  show(0, part);
+  const part = log.findIndex((e) => e.round === 6);
+  send(...log.slice(0, part));
   await cells.nth(4).waitFor();
   assert.equal(await cells.count(), 5);
   const before = await width();
-  show(part);
-  await cells.nth(log.filter((l) => JSON.parse(l).type === 'round_started').length - 1).waitFor();
+  send(...log.slice(part));
+  await cells.nth(log.filter((e) => e.type === 'round_started').length - 1).waitFor();
   assert.equal(await width(), before);
   assert.deepEqual(faults, []);
   await close();
