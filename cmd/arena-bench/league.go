@@ -123,7 +123,7 @@ func newEnds(events io.Reader) *ends {
 func (e *ends) await() error {
 	for e.lines.Scan() {
 		data, ok := bytes.CutPrefix(e.lines.Bytes(), []byte("data:"))
-		if !ok || !bytes.Contains(data, []byte(`"match_`)) { // decoding the others would count as the arena's work
+		if !ok || !bytes.Contains(data, []byte(`"type":"match_`)) { // decoding the others would count as the arena's work
 			continue
 		}
 		var message struct{ Type, Reason string }
