@@ -90,7 +90,7 @@ func (s *Store) Explain(err error) error { return s.d.Explain(err) }
 
 // DodgeQuery is the query of Dodges.
 func DodgeQuery(league string, agentIDs []string) (string, []any) {
-	return dodgeQuery(league, agentIDs)
+	return dodgeQuery(league, agentIDs, false)
 }
 
 // ClaimQuery is the query of AgentClaims.

@@ -134,9 +134,19 @@ func claimQuery(agentID, league string, limit int) (string, []any) {
 // of a league that have begun, oldest round first; in each league when league
 // is "". A 429 before the agent's first counted round of the match is none.
 func (s *Store) Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error) {
+	return s.dodges(ctx, league, agentIDs, false)
+}
+
+// SeenDodges returns the Dodges of an agent in all leagues that spectators have
+// seen: none of a round that is open or of a delayed match that runs.
+func (s *Store) SeenDodges(ctx context.Context, agentID string) ([]arena.Dodge, error) {
+	return s.dodges(ctx, "", []string{agentID}, true)
+}
+
+func (s *Store) dodges(ctx context.Context, league string, agentIDs []string, onlySeen bool) ([]arena.Dodge, error) {
 	var found []arena.Dodge
 	for part := range slices.Chunk(agentIDs, db.MaxIDs) {
-		query, args := dodgeQuery(league, part)
+		query, args := dodgeQuery(league, part, onlySeen)
 		dodges, err := db.All(ctx, s.reader, func(r db.Row) (d arena.Dodge, err error) {
 			return d, r.Scan(&d.AgentID, &d.League, &d.MatchID, &d.Round, &d.Outcome, db.IntoTime(&d.At), &d.Opponent)
 		}, query, args...)
@@ -150,15 +160,17 @@ func (s *Store) Dodges(ctx context.Context, league string, agentIDs []string) ([
 
 // dodgeQuery finds the few answers that can be dodges by their own index, the
 // condition of which is in it word by word, and counts newer matches for those
-// alone. A 429 without an attempt is a round
-// that fell into the pause.
-func dodgeQuery(league string, agentIDs []string) (string, []any) {
+// alone. A 429 without an attempt is a round that fell into the pause.
+func dodgeQuery(league string, agentIDs []string, onlySeen bool) (string, []any) {
 	var c db.Clauses
 	db.In(&c, "a.agent_id", agentIDs)
 	c.And("a.outcome IN ('unavailable', 'rate_limited')")
 	c.And("a.attempts > 0")
 	if league != "" {
 		c.And("m.league = ?", league)
+	}
+	if onlySeen {
+		c.And("r.closed_at > 0 AND m.delay = 0")
 	}
 	c.And(`(SELECT count(*) FROM seats s JOIN matches n ON n.id = s.match_id WHERE s.agent_id = a.agent_id
 		AND n.league = m.league AND n.started_at > 0 AND s.match_id > a.match_id) < ?`, arena.DodgeMatches)

@@ -35,7 +35,7 @@ type agentReads interface {
 	Agent(ctx context.Context, id string) (arena.Agent, error)
 	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
 	AgentCauses(ctx context.Context, id string) (map[arena.Outcome]int, error)
-	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
+	SeenDodges(ctx context.Context, agentID string) ([]arena.Dodge, error)
 	RelayKey(ctx context.Context, key string) (arena.RelayKey, error)
 }
 
@@ -141,7 +141,7 @@ func (h *agentHandlers) get(ctx context.Context, in *IDParam) (*output[agentView
 	if out.Body.Outcomes, err = h.rows.AgentCauses(ctx, g.ID); err != nil {
 		return nil, err
 	}
-	dodges, err := h.rows.Dodges(ctx, "", []string{g.ID})
+	dodges, err := h.rows.SeenDodges(ctx, g.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -40,12 +40,13 @@ func visible(f *fixture) {
 		f.ok(second(f.AppendEvents(ctx, m.ID, ids[0], []arena.Event{think})))
 	}
 	answered := arena.Answer{Round: 1, AgentID: ids[0], Outcome: arena.OutcomeAnswered, Body: &arena.AnswerBody{Answer: "4"}, Points: 700, Judged: true}
+	skipped := arena.Answer{Round: 1, AgentID: ids[1], Outcome: arena.OutcomeUnavailable, Attempts: 1, Judged: true}
 	opening(1, 10)
 	f.clock.advance(20 * time.Second)
 	seats[0].Points, seats[0].Outcome = 700, arena.OutcomeAnswered
 	seats[1].State, seats[1].OutRound, seats[1].Outcome = arena.SeatOut, 1, arena.OutcomeTimeout
 	seats[1].LostRounds = 1
-	f.ok(second(f.CloseRound(ctx, lease, arena.RoundClose{Round: 1, Seats: seats, Answers: []arena.Answer{answered}, Verdict: verdictOf(1, ids[0], ids[1])}, func([]arena.Event) ([]arena.Event, error) {
+	f.ok(second(f.CloseRound(ctx, lease, arena.RoundClose{Round: 1, Seats: seats, Answers: []arena.Answer{answered, skipped}, Verdict: verdictOf(1, ids[0], ids[1])}, func([]arena.Event) ([]arena.Event, error) {
 		e := later(20, arena.EventRoundClosed, `{"seats":[{"agent_id":"ag_a","points":0.7,"outcome":"answered"},{"agent_id":"ag_b","points":0,"outcome":"timeout"}],
 			"standings":[{"agent_id":"ag_a","points":0.7,"place":1,"state":"active"},{"agent_id":"ag_b","points":0,"place":2,"state":"out"},{"agent_id":"ag_c","points":0,"place":3,"state":"left"}]}`)
 		e.Round = 1
@@ -75,6 +76,8 @@ func visible(f *fixture) {
 			counted += c.Rounds
 		}
 		f.equal(counted, len(must(f.AgentClaims(ctx, ids[0], "", 10))(f)))
+		f.equal(0, len(must(f.SeenDodges(ctx, ids[1]))(f)))
+		f.equal(1, len(must(f.Dodges(ctx, "trivia", ids))(f))) // the arena acts on it at once
 		f.equal(want, view{seen.Seq, seen.Round, seen.RoundOpen, seen.Seats[0].Points, seen.Seats[1].State, seen.Seats[2].State, counted})
 		log := must(reader.Events(ctx, seen.Log(), 0, 100))(f)
 		f.equal(seen.Seq, int64(len(log)))
@@ -109,6 +112,7 @@ func visible(f *fixture) {
 	f.equal(over.Seq, int64(len(must(reader.Events(ctx, seen.Log(), 0, 100))(f))))
 	f.equal(1, len(must(f.AgentClaims(ctx, ids[0], "", 10))(f)))
 	f.equal(1, len(must(f.LeagueVerdicts(ctx, "trivia", 10))(f)))
+	f.equal(must(f.Dodges(ctx, "", ids))(f), must(f.SeenDodges(ctx, ids[1]))(f))
 	f.fails(arena.CodeNotFound, second(reader.Match(ctx, "m_none")))
 
 	// A match that is not delayed is shown as it is.

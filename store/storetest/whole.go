@@ -102,6 +102,7 @@ func strangeText(f *fixture) {
 			"EventsAfter":      second(f.EventsAfter(ctx, text, 0, 1)),
 			"Verdicts":         second(f.Verdicts(ctx, text)),
 			"Dodges":           second(f.Dodges(ctx, text, []string{text})),
+			"SeenDodges":       second(f.SeenDodges(ctx, text)),
 		}
 		for name, err := range calls {
 			var known *arena.Error
