@@ -20,8 +20,15 @@ func Faults() []Fault {
 	return []Fault{FaultDuplicateDelivery, FaultExpiredToken, FaultSlowNetwork, FaultTrickle, FaultHugeTask, FaultHostileOpponent}
 }
 
-// Rehearsal requests an unrated, private run of one agent. No match is stored
-// and there are no spectators.
+// RehearsalRequest asks for a rehearsal by the settings of a league.
+type RehearsalRequest struct {
+	League string
+	Faults []Fault // nil: all
+	Rounds int     // 0: one, and one for each fault
+}
+
+// Rehearsal is an unrated, private run of one agent. No match is stored and
+// there are no spectators.
 type Rehearsal struct {
 	Agent  Agent
 	League League

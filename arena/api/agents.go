@@ -27,7 +27,7 @@ type Agents interface {
 	Resume(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error)
 	Cooldowns(ctx context.Context, agents []arena.Agent) (map[string]arena.BudgetCooldown, error)
 	BudgetUse(ctx context.Context, caller arena.Caller, id string) (arena.BudgetUse, error)
-	Rehearsed(ctx context.Context, id string, roundTokens int64) error
+	Rehearse(ctx context.Context, caller arena.Caller, id string, in arena.RehearsalRequest) (arena.Rehearsal, arena.RehearsalReport, error)
 }
 
 // agentReads are the rows that agentHandlers read.

@@ -32,8 +32,6 @@ type Options struct {
 	Judges   JudgeOptions
 	Seasons  SeasonOptions
 	Analysis AnalysisOptions
-	// Rehearse plays a rehearsal. It ends within a minute.
-	Rehearse func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
 	// Export writes everything about an owner as a ZIP file.
 	Export func(ctx context.Context, w io.Writer, ownerID string) error
 	Node   Node
@@ -197,7 +195,6 @@ func (o Options) validate() error {
 		{"Analysis.Calibrate", o.Analysis.Calibrate == nil},
 		{"Analysis.Anomalies", o.Analysis.Anomalies == nil},
 		{"Analysis.VerifyRatings", o.Analysis.VerifyRatings == nil},
-		{"Rehearse", o.Rehearse == nil},
 		{"Node.Version", o.Node.Version == ""},
 		{"Node.Ready", o.Node.Ready == nil},
 		{"Node.Vitals", o.Node.Vitals == nil},
@@ -235,26 +232,25 @@ type API struct {
 
 // resources are the handlers of all resources.
 type resources struct {
-	owners     *accountHandlers
-	people     *peopleHandlers
-	agents     *agentHandlers
-	history    *historyHandlers
-	rehearsals *rehearsalHandlers
-	leagues    *leagueHandlers
-	seasons    *seasonHandlers
-	packs      *packHandlers
-	games      *gameHandlers
-	matches    *matchHandlers
-	votes      *voteHandlers
-	judges     *judgeHandlers
-	lobby      *lobbyHandlers
-	banner     *bannerHandlers
-	calendar   *calendarHandlers
-	analysis   *analysisHandlers
-	audit      *auditHandlers
-	node       *nodeHandlers
-	pages      *pageHandlers
-	mcp        MCP
+	owners   *accountHandlers
+	people   *peopleHandlers
+	agents   *agentHandlers
+	history  *historyHandlers
+	leagues  *leagueHandlers
+	seasons  *seasonHandlers
+	packs    *packHandlers
+	games    *gameHandlers
+	matches  *matchHandlers
+	votes    *voteHandlers
+	judges   *judgeHandlers
+	lobby    *lobbyHandlers
+	banner   *bannerHandlers
+	calendar *calendarHandlers
+	analysis *analysisHandlers
+	audit    *auditHandlers
+	node     *nodeHandlers
+	pages    *pageHandlers
+	mcp      MCP
 }
 
 func newResources(o Options) resources {
@@ -262,15 +258,14 @@ func newResources(o Options) resources {
 	agents := &agentViews{rows: o.Store, agents: o.Services.Agents, clock: o.Now}
 	matches := &matchViews{visible: o.Matches.Visible, viewers: o.Matches.Viewers}
 	return resources{
-		owners:     &accountHandlers{accounts: o.Services.Accounts, url: o.Site.URL, now: now, rows: o.Store, export: o.Export, log: o.Logger},
-		people:     &peopleHandlers{people: o.Services.Accounts, signIn: o.Site.SignIn, url: o.Site.URL, https: isHTTPS(o.Site.URL), now: now},
-		agents:     &agentHandlers{agents: o.Services.Agents, keys: o.Services.Accounts, rows: o.Store, views: agents},
-		history:    &historyHandlers{rows: o.Store, matches: matches, ranks: agents.ranksOf, calibrate: o.Analysis.Calibrate, now: now},
-		rehearsals: &rehearsalHandlers{agents: o.Services.Agents, leagues: o.Store, quota: o.Quotas.Rehearsal, run: o.Rehearse},
-		leagues:    &leagueHandlers{leagues: o.Services.Leagues, rows: o.Store, matches: matches, now: now},
-		seasons:    &seasonHandlers{rows: o.Store, table: o.Seasons.Table, draw: o.Seasons.Card},
-		packs:      &packHandlers{packs: o.Services.Leagues, tasks: o.Services.Matches, rows: o.Store},
-		games:      &gameHandlers{service: o.Services.Leagues, catalog: o.Services.Games, rows: o.Store},
+		owners:  &accountHandlers{accounts: o.Services.Accounts, url: o.Site.URL, now: now, rows: o.Store, export: o.Export, log: o.Logger},
+		people:  &peopleHandlers{people: o.Services.Accounts, signIn: o.Site.SignIn, url: o.Site.URL, https: isHTTPS(o.Site.URL), now: now},
+		agents:  &agentHandlers{agents: o.Services.Agents, keys: o.Services.Accounts, rows: o.Store, views: agents},
+		history: &historyHandlers{rows: o.Store, matches: matches, ranks: agents.ranksOf, calibrate: o.Analysis.Calibrate, now: now},
+		leagues: &leagueHandlers{leagues: o.Services.Leagues, rows: o.Store, matches: matches, now: now},
+		seasons: &seasonHandlers{rows: o.Store, table: o.Seasons.Table, draw: o.Seasons.Card},
+		packs:   &packHandlers{packs: o.Services.Leagues, tasks: o.Services.Matches, rows: o.Store},
+		games:   &gameHandlers{service: o.Services.Leagues, catalog: o.Services.Games, rows: o.Store},
 		matches: &matchHandlers{
 			matches: o.Services.Matches, visible: o.Matches.Visible, leagues: o.Store, views: matches, sign: o.Matches.Record, draw: o.Matches.Card, write: o.Matches.Notation,
 		},

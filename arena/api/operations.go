@@ -150,14 +150,7 @@ func (o Operations) Rehearse(ctx context.Context, caller arena.Caller, agentID, 
 	if len(faults) > 0 {
 		in.Body.Faults = faults
 	}
-	rehearse := func(ctx context.Context, in *rehearseInput) (*output[rehearsalView], error) {
-		out, err := o.rehearsals.rehearse(ctx, in)
-		if err == nil {
-			o.audit.record(ctx, "rehearse", agentID)
-		}
-		return out, err
-	}
-	return do(ctx, o, caller, "rehearse", rehearse, &in)
+	return do(ctx, o, caller, "rehearse", o.agents.rehearse, &in)
 }
 
 // Deliveries returns the newest requests that were sent to an agent.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/quota"
 )
 
 const (
@@ -25,17 +24,6 @@ func (r route) timeout() time.Duration {
 	}
 	return requestTimeout
 }
-
-// rehearsalHandlers serve the route of rehearsals.
-type rehearsalHandlers struct {
-	agents  Agents
-	leagues leagueReader
-	quota   *quota.Quota
-	run     func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
-}
-
-// rehearsals returns the rehearsalHandlers.
-func rehearsals(a *API) *rehearsalHandlers { return a.rehearsals }
 
 type rehearseInput struct {
 	IDParam
@@ -93,58 +81,19 @@ type rehearsedAttemptView struct {
 }
 
 // rehearse plays a private run of the caller's agent.
-func (h *rehearsalHandlers) rehearse(ctx context.Context, in *rehearseInput) (*output[rehearsalView], error) {
-	g, err := h.agents.Own(ctx, callerOf(ctx), in.ID)
-	if err != nil {
-		return nil, err
-	}
-	r, err := h.read(ctx, g, in)
-	if err != nil {
-		return nil, err
-	}
-	if err := h.quota.Take(ctx, g.OwnerID); err != nil {
-		return nil, err
-	}
-	report, err := h.run(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if tokens, _ := report.RoundTokens(); tokens > 0 {
-		if err := h.agents.Rehearsed(ctx, g.ID, tokens); err != nil {
-			return nil, err
+func (h *agentHandlers) rehearse(ctx context.Context, in *rehearseInput) (*output[rehearsalView], error) {
+	request := arena.RehearsalRequest{League: in.Body.League, Rounds: in.Body.Rounds}
+	if in.Body.Faults != nil {
+		request.Faults = make([]arena.Fault, len(in.Body.Faults))
+		for i, f := range in.Body.Faults {
+			request.Faults[i] = arena.Fault(f)
 		}
+	}
+	r, report, err := h.agents.Rehearse(ctx, callerOf(ctx), in.ID, request)
+	if err != nil {
+		return nil, err
 	}
 	return answer(viewRehearsal(r, report))
-}
-
-// read returns the rehearsal that a request asks for.
-func (h *rehearsalHandlers) read(ctx context.Context, g arena.Agent, in *rehearseInput) (arena.Rehearsal, error) {
-	if err := g.NotRetired(); err != nil {
-		return arena.Rehearsal{}, err
-	}
-	if g.PassedAt.IsZero() {
-		return arena.Rehearsal{}, arena.Errorf(arena.CodeAgentNotReady,
-			"the agent has not passed a health check yet: ask for one with POST /v1/agents/{id}/check")
-	}
-	if g.Running >= max(1, g.Health.MaxConcurrent) {
-		return arena.Rehearsal{}, arena.Errorf(arena.CodeAgentNotReady,
-			"the agent plays %d matches, as many as it can take; rehearse when one is over", g.Running)
-	}
-	l, err := h.leagues.League(ctx, in.Body.League)
-	if err != nil {
-		return arena.Rehearsal{}, arena.AtField("league", err)
-	}
-	r := arena.Rehearsal{Agent: g, League: l, Faults: arena.Faults(), Rounds: in.Body.Rounds}
-	if in.Body.Faults != nil {
-		r.Faults = nil
-		for _, f := range in.Body.Faults {
-			r.Faults = append(r.Faults, arena.Fault(f))
-		}
-	}
-	if least := 1 + len(r.Faults); r.Rounds != 0 && r.Rounds < least {
-		return arena.Rehearsal{}, arena.Invalid("rounds", "must be at least %d: one without a fault, and one for each fault", least)
-	}
-	return r, nil
 }
 
 func viewRehearsal(r arena.Rehearsal, report arena.RehearsalReport) rehearsalView {

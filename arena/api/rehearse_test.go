@@ -83,17 +83,6 @@ func TestAPI_rehearse(t *testing.T) {
 	w.do("POST", path, w.alice, object{"league": "trivia"}).is(409)
 }
 
-// Who plays as much as it can is left alone.
-func TestAPI_rehearse_busy(t *testing.T) {
-	t.Parallel()
-	a := newAPI(t, testOptions(t))
-	in := &rehearseInput{}
-	g := arena.Agent{Endpoint: "https://x.example", PassedAt: testNow, Running: 2, Health: arena.Health{MaxConcurrent: 2}}
-	if _, err := a.rehearsals.read(t.Context(), g, in); arena.CodeOf(err) != arena.CodeAgentNotReady {
-		t.Errorf("got %v", err)
-	}
-}
-
 // Threat S7: no task goes to an endpoint that has never answered as an agent.
 func TestAPI_rehearse_pending(t *testing.T) {
 	t.Parallel()

@@ -118,7 +118,7 @@ func routes() []route {
 		{post, "/v1/agents/{id}/keys/{key_id}/rotate", scopeOwnerOrAdmin, 201, "rotate-agent-key", tagAgents, "Replace a key by a new one", agents((*agentHandlers).rotateKey), nil},
 		{get, "/v1/agents/{id}/conformance", scopePublic, 200, "get-agent-conformance", tagAgents, "Its last full check, with every finding", agentHistory((*historyHandlers).conformance), nil},
 		{get, badgePath, scopePublic, 200, "get-agent-badge", tagAgents, "Its last full check as a small picture", agentHistory((*historyHandlers).badge), describeText("image/svg+xml")},
-		{post, rehearsePath, scopeOwnerOrAdmin, 200, "rehearse", tagAgents, "A private run with faults switched on", handleRecorded(rehearsals, (*rehearsalHandlers).rehearse), nil},
+		{post, rehearsePath, scopeOwnerOrAdmin, 200, "rehearse", tagAgents, "A private run with faults switched on", agents((*agentHandlers).rehearse), nil},
 		{get, "/v1/agents/{id}/budget", scopeOwnerOrAdmin, 200, "get-agent-budget", tagAgents, "What it has used of its budget today", agents((*agentHandlers).budget), nil},
 		{post, "/v1/agents/{id}/pause", scopePause, 200, "pause-agent", tagAgents, "Take no new seats", agents((*agentHandlers).pause), nil},
 		{post, "/v1/agents/{id}/resume", scopePause, 200, "resume-agent", tagAgents, "Take seats again", agents((*agentHandlers).resume), nil},

@@ -123,6 +123,7 @@ type parts struct {
 	CheckEndpoint func(ctx context.Context, field, raw string) (string, error)
 	CheckAgent    func(ctx context.Context, agentID string) (arena.Agent, error)
 	FullCheck     func(ctx context.Context, g arena.Agent) (arena.Conformance, error)
+	Rehearse      func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
 
 	NewSecret func() (secret string, hash [32]byte)
 }
@@ -172,7 +173,10 @@ func testOptions(t testing.TB) parts {
 	noFullCheck := func(context.Context, arena.Agent) (arena.Conformance, error) {
 		return arena.Conformance{}, errors.New("no store")
 	}
-	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Publisher: &publisher{}, Wake: func() {}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
+	noRehearsal := func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
+		return arena.RehearsalReport{}, errors.New("no stage")
+	}
+	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Rehearse: noRehearsal, Publisher: &publisher{}, Wake: func() {}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
 		Handlers: Handlers{
 			Tasks:  fakeTasks{},
 			MCP:    func(o Operations) (MCP, error) { return fakeMCP{o}, nil },
@@ -187,9 +191,6 @@ func testOptions(t testing.TB) parts {
 			},
 		},
 		Votes: VoteOptions{Open: struct{ Votes }{}, Secret: []byte("secret")},
-		Rehearse: func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
-			return arena.RehearsalReport{}, errors.New("no stage")
-		},
 		Seasons: SeasonOptions{NextRun: nextRun, Card: func(s arena.Season, league string) ([]byte, error) {
 			return fmt.Appendf(nil, "picture of season %d in %s", s.No, league), nil
 		}, Table: func(s arena.Season, _ []arena.Pairing) []arena.TableRow {
@@ -249,7 +250,7 @@ func (o parts) build(t testing.TB) Options {
 		t.Fatal(err)
 	}
 	if o.Services.Agents, err = registry.New(registry.Options{
-		Store: o.Rows, Pauses: pauses, Protocols: o.Protocols, Endpoints: endpoints(o.CheckEndpoint), Checker: checker(o.CheckAgent), FullCheck: o.FullCheck,
+		Store: o.Rows, Pauses: pauses, Protocols: o.Protocols, Endpoints: endpoints(o.CheckEndpoint), Checker: checker(o.CheckAgent), FullCheck: o.FullCheck, Rehearse: o.Rehearse, Rehearsals: o.Quotas.Rehearsal,
 		Entries: entries, Checks: o.Quotas.Check, HostChecks: o.Quotas.CheckHost, AgentsPerOwner: o.Limits.AgentsPerOwner, PublicURL: o.Site.URL, Now: o.Now, Logger: o.Logger,
 	}); err != nil {
 		t.Fatal(err)

@@ -110,12 +110,3 @@ func (s *Service) budgetUses(ctx context.Context, agents []arena.Agent) ([]arena
 	}
 	return uses, nil
 }
-
-// Rehearsed stores the most tokens that a round of a rehearsal cost an agent.
-func (s *Service) Rehearsed(ctx context.Context, id string, roundTokens int64) error {
-	_, _, err := s.o.Store.UpdateAgent(ctx, id, func(g *arena.Agent) error {
-		g.RoundTokens = roundTokens
-		return nil
-	})
-	return err
-}

@@ -50,7 +50,8 @@ func TestService_BudgetUse(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	g := s.agent("ant")
-	s.ok(s.Rehearsed(t.Context(), g.ID, 40))
+	_, _, err := s.Rehearse(t.Context(), alice(), g.ID, arena.RehearsalRequest{League: "quiz"})
+	s.ok(err)
 	u, err := s.BudgetUse(t.Context(), alice(), g.ID)
 	if s.ok(err); u.Cooldown != nil || u.Use.AllMatches() != 0 || u.Agent.RoundTokens != 40 {
 		t.Errorf("%+v", u)

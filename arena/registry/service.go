@@ -35,6 +35,7 @@ type Store interface {
 	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
 	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error, audit ...arena.AgentAudit) (before, after arena.Agent, err error)
 	Audit(ctx context.Context, e arena.AuditEntry) error
+	League(ctx context.Context, slug string) (arena.League, error)
 	Leagues(ctx context.Context) ([]arena.League, error)
 	DayUses(ctx context.Context, days []arena.AgentDay) (map[string]arena.DayUse, error)
 }
@@ -87,10 +88,13 @@ type Options struct {
 	Checker   Checker
 	// FullCheck runs the conformance kit over an agent's endpoint and stores the
 	// result, within the time that ctx has.
-	FullCheck      func(ctx context.Context, g arena.Agent) (arena.Conformance, error)
+	FullCheck func(ctx context.Context, g arena.Agent) (arena.Conformance, error)
+	// Rehearse plays a rehearsal. It ends within a minute.
+	Rehearse       func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
 	Entries        Entries
 	Checks         Quota  // endpoint checks, by token: each makes the arena call an untrusted endpoint
 	HostChecks     Quota  // the same by server, over all owners
+	Rehearsals     Quota  // by owner
 	AgentsPerOwner int    // that are not retired; 0: no limit
 	PublicURL      string // of the arena
 	Now            func() time.Time
@@ -105,8 +109,8 @@ func New(o Options) (*Service, error) {
 	for name, missing := range map[string]bool{
 		"Store": o.Store == nil, "Pauses": o.Pauses == nil, "Protocols": len(o.Protocols) == 0, "Endpoints": o.Endpoints == nil,
 		"Checker": o.Checker == nil, "FullCheck": o.FullCheck == nil, "Entries": o.Entries == nil, "Checks": o.Checks == nil,
-		"HostChecks": o.HostChecks == nil,
-		"PublicURL":  o.PublicURL == "", "Now": o.Now == nil, "Logger": o.Logger == nil,
+		"HostChecks": o.HostChecks == nil, "Rehearse": o.Rehearse == nil, "Rehearsals": o.Rehearsals == nil,
+		"PublicURL": o.PublicURL == "", "Now": o.Now == nil, "Logger": o.Logger == nil,
 	} {
 		if missing {
 			return nil, fmt.Errorf("registry: option %s is missing", name)

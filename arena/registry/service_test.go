@@ -26,8 +26,10 @@ type service struct {
 	checks   int   // that were taken from the quota
 	most     int   // of them
 	checkErr error // of the checker
-	full     error
+	full     error // of a full check, and of a rehearsal
 	hosts    hostChecks
+
+	rehearsed arena.Rehearsal // the last one
 }
 
 // hostChecks are the checks that each server may still get; 0: no limit.
@@ -102,6 +104,7 @@ func newService(t *testing.T) *service {
 		FullCheck: func(_ context.Context, g arena.Agent) (arena.Conformance, error) {
 			return arena.Conformance{AgentID: g.ID, Passed: true}, s.full
 		},
+		Rehearse: s.play, Rehearsals: s,
 		AgentsPerOwner: 150, Now: s.clock, Logger: s.log,
 	}
 	var err error
@@ -154,6 +157,7 @@ func TestNew_refusesMissingParts(t *testing.T) {
 		"Store": func(o *registry.Options) { o.Store = nil }, "Pauses": func(o *registry.Options) { o.Pauses = nil },
 		"Protocols": func(o *registry.Options) { o.Protocols = nil }, "Endpoints": func(o *registry.Options) { o.Endpoints = nil },
 		"Checker": func(o *registry.Options) { o.Checker = nil }, "FullCheck": func(o *registry.Options) { o.FullCheck = nil },
+		"Rehearse": func(o *registry.Options) { o.Rehearse = nil }, "Rehearsals": func(o *registry.Options) { o.Rehearsals = nil },
 		"Entries": func(o *registry.Options) { o.Entries = nil }, "Checks": func(o *registry.Options) { o.Checks = nil }, "HostChecks": func(o *registry.Options) { o.HostChecks = nil },
 		"PublicURL": func(o *registry.Options) { o.PublicURL = "" }, "Now": func(o *registry.Options) { o.Now = nil },
 		"Logger": func(o *registry.Options) { o.Logger = nil },

@@ -4,7 +4,7 @@
 // It owns the faults (how each is injected), the tasks and the reference agent
 // that answers them, the time of a rehearsal and the verdicts. It leaves
 // requests, credentials and the outcome table to the drivers of the matches,
-// points to the judge, and permissions and quotas to arena/api. It stores
+// points to the judge, and permissions and quotas to arena/registry. It stores
 // nothing: a rehearsal has no match, no events and no rating.
 //
 // It imports the domain types and arena/record; its parts are handed in. Only

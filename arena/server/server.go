@@ -311,10 +311,6 @@ func (s *Server) newEngine() (*engine.Rescorer, error) {
 
 // newAPI makes the API and the servers of the listeners.
 func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *services) error {
-	stage, err := s.newStage()
-	if err != nil {
-		return err
-	}
 	voterKey, err := s.voteSecret(ctx)
 	if err != nil {
 		return err
@@ -357,8 +353,8 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		Judges:   api.JudgeOptions{Input: engine.JudgeInput, Health: scoring.JudgeHealth},
 		Seasons:  api.SeasonOptions{Table: seasonTable, Card: cards.DrawSeason, NextRun: nextRun},
 		Analysis: api.AnalysisOptions{Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VerifyRatings: s.store.CheckRatings},
-		Rehearse: stage.Play, Export: services.archive.Write,
-		Node: api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request, Vitals: facts.Facts},
+		Export:   services.archive.Write,
+		Node:     api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request, Vitals: facts.Facts},
 		Site: api.Site{
 			URL: s.url, TrustedProxies: proxies,
 			SignIn: api.SignInOptions{Provider: services.provider, Name: s.cfg.ProviderName(), Signup: s.cfg.Signup, Mail: s.mailer != nil},

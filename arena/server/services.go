@@ -92,9 +92,13 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 	if v.entries, err = league.NewEntries(s.store, v.quotas.Password, time.Now); err != nil {
 		return nil, err
 	}
+	stage, err := s.newStage()
+	if err != nil {
+		return nil, err
+	}
 	if v.agents, err = registry.New(registry.Options{
-		Store: s.store, Pauses: s.pauses, Protocols: s.protocols.rules(), Endpoints: out.guard, Checker: s.sweeper, FullCheck: s.fullCheck,
-		Entries: v.entries, Checks: v.quotas.Check, HostChecks: v.quotas.CheckHost, AgentsPerOwner: s.limits().AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
+		Store: s.store, Pauses: s.pauses, Protocols: s.protocols.rules(), Endpoints: out.guard, Checker: s.sweeper, FullCheck: s.fullCheck, Rehearse: stage.Play,
+		Rehearsals: v.quotas.Rehearsal, Entries: v.entries, Checks: v.quotas.Check, HostChecks: v.quotas.CheckHost, AgentsPerOwner: s.limits().AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
 	}); err != nil {
 		return nil, err
 	}
