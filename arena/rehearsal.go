@@ -20,7 +20,7 @@ func Faults() []Fault {
 	return []Fault{FaultDuplicateDelivery, FaultExpiredToken, FaultSlowNetwork, FaultTrickle, FaultHugeTask, FaultHostileOpponent}
 }
 
-// RehearsalRequest asks for a rehearsal by the settings of a league.
+// RehearsalRequest is a request for a rehearsal by the settings of a league.
 type RehearsalRequest struct {
 	League string
 	Faults []Fault // nil: all

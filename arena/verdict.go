@@ -110,6 +110,22 @@ type Vote struct {
 	At      time.Time
 }
 
+// CastVote is a vote as a spectator casts it, by the labels of the ballot.
+type CastVote struct {
+	MatchID string
+	Round   int
+	Better  string // a label, or tie
+	Other   string // the label it was compared with, both of a tie; may be "" when there are two answers
+	Voter   string // the name of the browser, which counts where votes need no account
+	Address string // IP address
+}
+
+// CountedVote is what was counted of a CastVote.
+type CountedVote struct {
+	Other  string // the labels that CastVote.Other stands for
+	ByName bool   // it counts under the name of the browser
+}
+
 // JudgeHealth measures the reliability of a league's judge over its newest
 // verdicts. Rates are 0..1; nil if there was nothing to measure.
 type JudgeHealth struct {

@@ -47,6 +47,7 @@ type Services struct {
 	Agents   Agents
 	Leagues  Leagues
 	Matches  Matches
+	Votes    Votes
 	Games    Games
 }
 
@@ -92,9 +93,8 @@ type MatchOptions struct {
 	Notation func(ctx context.Context, m visibility.Match, league string, rounds []visibility.ClosedRound) (arena.Notation, error)
 }
 
-// VoteOptions are the parts of open votes.
+// VoteOptions are the settings of the cookies of voters.
 type VoteOptions struct {
-	Open          Votes
 	Secret        []byte // signs the names of voters' browsers; the same on all nodes
 	SecureCookies bool   // the public URL is https
 }
@@ -172,6 +172,7 @@ func (o Options) validate() error {
 		{"Services.Agents", o.Services.Agents == nil},
 		{"Services.Leagues", o.Services.Leagues == nil},
 		{"Services.Matches", o.Services.Matches == nil},
+		{"Services.Votes", o.Services.Votes == nil},
 		{"Services.Games", o.Services.Games == nil},
 		{"Handlers.Stream", o.Handlers.Stream == nil},
 		{"Handlers.JWKS", o.Handlers.JWKS == nil},
@@ -185,7 +186,6 @@ func (o Options) validate() error {
 		{"Matches.Record", o.Matches.Record == nil},
 		{"Matches.Card", o.Matches.Card == nil},
 		{"Matches.Notation", o.Matches.Notation == nil},
-		{"Votes.Open", o.Votes.Open == nil},
 		{"Votes.Secret", len(o.Votes.Secret) == 0},
 		{"Judges.Input", o.Judges.Input == nil},
 		{"Judges.Health", o.Judges.Health == nil},
@@ -269,7 +269,7 @@ func newResources(o Options) resources {
 		matches: &matchHandlers{
 			matches: o.Services.Matches, visible: o.Matches.Visible, leagues: o.Store, views: matches, sign: o.Matches.Record, draw: o.Matches.Card, write: o.Matches.Notation,
 		},
-		votes:    &voteHandlers{votes: o.Votes.Open, rows: o.Store, secret: o.Votes.Secret, secure: o.Votes.SecureCookies, now: now},
+		votes:    &voteHandlers{votes: o.Services.Votes, secret: o.Votes.Secret, secure: o.Votes.SecureCookies},
 		judges:   &judgeHandlers{rows: o.Store, visible: o.Matches.Visible, input: o.Judges.Input, health: o.Judges.Health},
 		lobby:    &lobbyHandlers{rows: o.Store, visible: o.Matches.Visible, matches: matches, now: now},
 		banner:   &bannerHandlers{rows: o.Store, now: now},
@@ -386,7 +386,6 @@ type Store interface {
 	operationReads
 	auditStore
 	bannerStore
-	voteStore
 }
 
 // Visible reads matches as spectators may see them. There is no other way from
@@ -402,8 +401,9 @@ type Visible interface {
 	RecordRows(ctx context.Context, id string, maxEvents int64) (record.Rows, error)
 }
 
-// Votes reads the open votes of spectators.
+// Votes are the votes of spectators.
 type Votes interface {
 	// Open returns the vote that is open on a match; ok is false when none is.
 	Open(ctx context.Context, matchID string) (v visibility.Vote, ok bool, err error)
+	Cast(ctx context.Context, caller arena.Caller, in arena.CastVote) (arena.CountedVote, error)
 }

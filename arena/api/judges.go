@@ -8,18 +8,14 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"fmt"
-	"math"
 	"net/http"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/strictjson"
 	"github.com/agora-arena/arena/arena/visibility"
 )
@@ -133,24 +129,15 @@ func (h *judgeHandlers) answerLengths(ctx context.Context, verdicts []arena.Verd
 }
 
 const (
-	voterCookie      = "arena_voter"
-	voterAge         = 365 * 24 * time.Hour
-	votersPerAddress = 20 // in one round: those behind one router
-	tieWord          = "tie"
+	voterCookie = "arena_voter"
+	voterAge    = 365 * 24 * time.Hour
 )
-
-// voteStore stores votes.
-type voteStore interface {
-	SaveVote(ctx context.Context, v arena.Vote, perAddress int) error
-}
 
 // voteHandlers serve the routes of open votes.
 type voteHandlers struct {
 	votes  Votes
-	rows   voteStore
 	secret []byte // signs the names of voters' browsers
 	secure bool   // cookies only over https
-	now    func() time.Time
 }
 
 // voteRoutes mounts one of the voteHandlers.
@@ -206,92 +193,23 @@ type votedOutput struct {
 	Body      voteView
 }
 
-// vote stores one vote; the last one of a browser counts, or of an owner where
-// votes need an account (threat G5).
+// vote counts one vote and names the browser if it has no name and needs one.
 func (h *voteHandlers) vote(ctx context.Context, in *voteInput) (*votedOutput, error) {
-	v, ok, err := h.votes.Open(ctx, in.ID)
+	name, known := h.voterOf(in.cookie)
+	if !known {
+		name = rand.Text()
+	}
+	counted, err := h.votes.Cast(ctx, callerOf(ctx), arena.CastVote{
+		MatchID: in.ID, Round: in.Body.Round, Better: in.Body.Better, Other: in.Body.Other, Voter: name, Address: in.address,
+	})
 	if err != nil {
 		return nil, err
 	}
-	if !ok || in.Body.Round != v.Match.Round {
-		return nil, arena.Errorf(arena.CodeConflict, "no vote is open on round %d of match %s", in.Body.Round, in.ID)
-	}
-	if owner := callerOf(ctx).OwnerID; owner != "" &&
-		slices.ContainsFunc(v.Match.Seats, func(s arena.Seat) bool { return s.OwnerID == owner }) {
-		return nil, arena.Errorf(arena.CodeForbidden, "you cannot vote on a match of your own agents")
-	}
-	if v.Match.Settings.Judge.VoterAccounts && callerOf(ctx).OwnerID == "" {
-		return nil, arena.Errorf(arena.CodeUnauthorized, "a vote on this match needs the token of an owner")
-	}
-	cast := arena.Vote{MatchID: v.Match.ID, Round: v.Match.Round, At: h.now()}
-	out := &votedOutput{Body: voteView{Round: v.Match.Round, Better: in.Body.Better}}
-	if cast.Choice, cast.Other, out.Body.Other, err = readVote(v.Entries, in.Body.Better, in.Body.Other); err != nil {
-		return nil, err
-	}
-	name, known := h.voterOf(in.cookie)
-	switch {
-	case v.Match.Settings.Judge.VoterAccounts:
-		name = callerOf(ctx).OwnerID
-	case !known:
-		name = rand.Text()
+	out := &votedOutput{Body: voteView{Round: in.Body.Round, Better: in.Body.Better, Other: counted.Other}}
+	if counted.ByName && !known {
 		out.SetCookie = h.nameVoter(name)
 	}
-	// Hashed with the match, so that votes on two matches cannot be linked.
-	cast.Voter = sha256.Sum256([]byte(name + " " + v.Match.ID))
-	network, site := arena.AddressKeys(in.address)
-	cast.Address = sha256.Sum256([]byte(network + " " + v.Match.ID))
-	if site != "" {
-		cast.Site = sha256.Sum256([]byte(site + " " + v.Match.ID))
-	}
-	if err := h.rows.SaveVote(ctx, cast, votersPerAddress); err != nil {
-		if arena.CodeOf(err) == arena.CodeRateLimited {
-			left := int(math.Ceil(v.Until.Sub(cast.At).Seconds()))
-			return nil, quota.Exceeded(left, fmt.Sprintf("%d browsers have voted on this round from your address, or %d from its site", votersPerAddress, votersPerAddress*arena.SiteFactor))
-		}
-		return nil, err
-	}
 	return out, nil
-}
-
-// readVote returns the agents that the labels of a vote stand for. shown is the
-// label of the answer that it was compared with, both of a tie.
-func readVote(entries []arena.BlindAnswer, better, other string) (choice, against, shown string, err error) {
-	var labels []string
-	for _, e := range entries {
-		labels = append(labels, e.Label)
-	}
-	agent := func(label string) (string, bool) {
-		i := slices.Index(labels, label)
-		if i < 0 {
-			return "", false
-		}
-		return entries[i].AgentID, true
-	}
-	said := strings.Fields(other)
-	if better == tieWord {
-		if len(said) == 0 && len(labels) == 2 {
-			said = labels
-		}
-		if len(said) != 2 || said[0] == said[1] || !slices.Contains(labels, said[0]) || !slices.Contains(labels, said[1]) {
-			return "", "", "", arena.Invalid("other", "must name the two answers that are equal, of %s", strings.Join(labels, ", "))
-		}
-		one, _ := agent(said[0])
-		two, _ := agent(said[1])
-		return "", min(one, two) + " " + max(one, two), strings.Join(said, " "), nil
-	}
-	choice, ok := agent(better)
-	if !ok {
-		return "", "", "", arena.Invalid("better", "must be one of %s or %s", strings.Join(labels, ", "), tieWord)
-	}
-	rest := slices.DeleteFunc(slices.Clone(labels), func(l string) bool { return l == better })
-	if len(said) == 0 && len(rest) == 1 {
-		said = rest
-	}
-	if len(said) != 1 || !slices.Contains(rest, said[0]) {
-		return "", "", "", arena.Invalid("other", "must be one of %s: what the better answer was compared with", strings.Join(rest, ", "))
-	}
-	against, _ = agent(said[0])
-	return choice, against, said[0], nil
 }
 
 // voterOf returns the name in a cookie that nameVoter made. A caller with any

@@ -28,6 +28,7 @@ import (
 	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/arena/strictjson"
 	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/arena/vote"
 	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/league/settings"
@@ -78,27 +79,6 @@ func (inbound) Refuse(w http.ResponseWriter, _ *http.Request, err error) {
 	w.Header().Set("Content-Type", problemType)
 	w.WriteHeader(http.StatusTooManyRequests)
 	_ = json.NewEncoder(w).Encode(newProblem(http.StatusTooManyRequests, arena.CodeOf(err), "inbound: "+err.Error()))
-}
-
-// fakeTasks are of agents that the caller may fetch tasks for.
-type fakeTasks struct{}
-
-func (fakeTasks) Poll(w http.ResponseWriter, _ *http.Request, caller arena.Caller, agentID string) error {
-	if caller.Scope == arena.ScopeAgent && caller.AgentID != agentID {
-		return arena.Errorf(arena.CodeUnauthorized, "not yours")
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
-func (fakeTasks) Answer(_ http.ResponseWriter, _ *http.Request, caller arena.Caller, agentID, taskID string) (arena.Outcome, error) {
-	if caller.Scope == arena.ScopeAgent && caller.AgentID != agentID {
-		return "", arena.Errorf(arena.CodeUnauthorized, "not yours")
-	}
-	if taskID == "late" {
-		return "", arena.Errorf(arena.CodeAnswerLate, "too late")
-	}
-	return arena.OutcomeAnswered, nil
 }
 
 // parts are the options of the API and the settings of its services.
@@ -190,7 +170,8 @@ func testOptions(t testing.TB) parts {
 				return fmt.Appendf(nil, "picture of %s in %s %s", m.ID, league, state), nil
 			},
 		},
-		Votes: VoteOptions{Open: struct{ Votes }{}, Secret: []byte("secret")},
+		Services: Services{Votes: struct{ Votes }{}},
+		Votes:    VoteOptions{Secret: []byte("secret")},
 		Seasons: SeasonOptions{NextRun: nextRun, Card: func(s arena.Season, league string) ([]byte, error) {
 			return fmt.Appendf(nil, "picture of season %d in %s", s.No, league), nil
 		}, Table: func(s arena.Season, _ []arena.Pairing) []arena.TableRow {
@@ -349,7 +330,11 @@ func (o *parts) useStore(t testing.TB, s *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Votes.Open, err = visibility.NewVotes(reader, judgingOf); err != nil {
+	open, err := visibility.NewVotes(reader, judgingOf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Services.Votes, err = vote.New(open, s, o.Now); err != nil {
 		t.Fatal(err)
 	}
 	o.Rows, o.Matches.Visible = s, reader

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
@@ -87,4 +88,25 @@ func TestAPI_agentKeys(t *testing.T) {
 		{name: "max_concurrent by the agent", method: "PATCH", path: "/v1/agents/" + id, token: first, body: object{"max_concurrent": 2}, status: 403, code: arena.CodeForbidden},
 		{name: "max_concurrent over the limit", method: "POST", path: "/v1/agents", token: w.alice, body: object{"name": "x", "max_concurrent": 1001}, status: 422, code: arena.CodeInvalid, fields: []string{"max_concurrent"}},
 	})
+}
+
+// fakeTasks are of agents that the caller may fetch tasks for.
+type fakeTasks struct{}
+
+func (fakeTasks) Poll(w http.ResponseWriter, _ *http.Request, caller arena.Caller, agentID string) error {
+	if caller.Scope == arena.ScopeAgent && caller.AgentID != agentID {
+		return arena.Errorf(arena.CodeUnauthorized, "not yours")
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (fakeTasks) Answer(_ http.ResponseWriter, _ *http.Request, caller arena.Caller, agentID, taskID string) (arena.Outcome, error) {
+	if caller.Scope == arena.ScopeAgent && caller.AgentID != agentID {
+		return "", arena.Errorf(arena.CodeUnauthorized, "not yours")
+	}
+	if taskID == "late" {
+		return "", arena.Errorf(arena.CodeAnswerLate, "too late")
+	}
+	return arena.OutcomeAnswered, nil
 }

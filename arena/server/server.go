@@ -33,6 +33,7 @@ import (
 	"github.com/agora-arena/arena/arena/telemetry"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/arena/vote"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/league/game/catalog"
@@ -324,7 +325,11 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		return err
 	}
 	ui := pages{matches: s.visible, rows: s.store, url: s.url, log: s.log}
-	votes, err := visibility.NewVotes(s.visible, engine.JudgeInput)
+	open, err := visibility.NewVotes(s.visible, engine.JudgeInput)
+	if err != nil {
+		return err
+	}
+	votes, err := vote.New(open, s.store, time.Now)
 	if err != nil {
 		return err
 	}
@@ -338,7 +343,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 	}
 	s.api, err = api.New(api.Options{
 		Store:    s.store,
-		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches, Games: s.games},
+		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches, Votes: votes, Games: s.games},
 		Handlers: api.Handlers{
 			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), SDK: packages.Serve, Tasks: s.tasks, Protocols: s.protocols.handlers(),
 			MCP: func(operations api.Operations) (_ api.MCP, err error) {
@@ -349,7 +354,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 			},
 		},
 		Matches:  api.MatchOptions{Visible: s.visible, Viewers: s.hub.Viewers, Record: s.record, Card: cards.Draw, Notation: s.notation},
-		Votes:    api.VoteOptions{Open: votes, Secret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https"},
+		Votes:    api.VoteOptions{Secret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https"},
 		Judges:   api.JudgeOptions{Input: engine.JudgeInput, Health: scoring.JudgeHealth},
 		Seasons:  api.SeasonOptions{Table: seasonTable, Card: cards.DrawSeason, NextRun: nextRun},
 		Analysis: api.AnalysisOptions{Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VerifyRatings: s.store.CheckRatings},

@@ -18,6 +18,7 @@ func homes() map[string][]string {
 		"MatchScheduledBody": {matches}, "EndMatch": {matches},
 		"VoidEvent":    {matches, "arena/match/engine"}, // a round of the match may void it
 		"CreateLeague": {leagues}, "UpdateLeague": {leagues},
+		"SaveVote": {"arena/vote"}, "UpdateAgent": {pauses},
 	}
 }
 
