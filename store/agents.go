@@ -400,10 +400,8 @@ func (s *Store) HealthyEndpoints(ctx context.Context, limit int) ([]arena.Agent,
 
 // UpdateAgent changes an agent by apply, which gets the stored one and runs
 // inside the transaction, perhaps more than once; its error undoes the change
-// and comes back. What is written: name, endpoint, public key and when it
-// was proved, when the endpoint was changed, version, description, budget, pauses, health, passed_at, retired_at. Declaring another
-// version, or a first one, starts the new version's count in every league; retiring withdraws
-// the agent from its leagues. before and after are as stored. The audit entries
+// and comes back. Declaring another version, or a first one, starts the new version's count in every league;
+// retiring withdraws the agent from its leagues and releases its name. before and after are as stored. The audit entries
 // that audit returns about the change are stored with it.
 func (s *Store) UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error, audit ...arena.AgentAudit) (before, after arena.Agent, err error) {
 	err = s.write(ctx, id, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -436,8 +434,7 @@ func (s *Store) updateAgent(ctx context.Context, tx *db.Tx, id string, apply fun
 	if err != nil {
 		return before, after, err
 	}
-	retired := before.RetiredAt.IsZero() && !changed.RetiredAt.IsZero()
-	if retired || changed.Name != before.Name {
+	if changed.Name != before.Name {
 		if err := releaseName(ctx, tx, id); err != nil {
 			return before, after, err
 		}
@@ -452,14 +449,27 @@ func (s *Store) updateAgent(ctx context.Context, tx *db.Tx, id string, apply fun
 			return before, after, err
 		}
 	}
-	if retired {
-		if _, err := db.Exec(ctx, tx, `UPDATE entries SET withdrawn_at = $1 WHERE agent_id = $2 AND withdrawn_at = 0`,
-			db.Millis(changed.RetiredAt), id); err != nil {
+	if before.RetiredAt.IsZero() && !changed.RetiredAt.IsZero() {
+		if err := retireAgents(ctx, tx, "id", id, changed.RetiredAt); err != nil {
 			return before, after, err
 		}
 	}
 	after, err = oneAgent(ctx, tx, id, "")
 	return before, after, err
+}
+
+// retireAgents retires the agents with a value in a column, id or owner_id: it
+// withdraws them from their leagues and releases their names.
+func retireAgents(ctx context.Context, tx *db.Tx, column, value string, at time.Time) error {
+	which := `(SELECT a.id FROM agents a WHERE a.` + column + ` = $1)`
+	if _, err := db.Exec(ctx, tx, `DELETE FROM agent_names WHERE agent_id IN `+which, value); err != nil {
+		return err
+	}
+	if _, err := db.Exec(ctx, tx, `UPDATE entries SET withdrawn_at = $2 WHERE withdrawn_at = 0 AND agent_id IN `+which, value, db.Millis(at)); err != nil {
+		return err
+	}
+	_, err := db.Exec(ctx, tx, `UPDATE agents SET retired_at = $2 WHERE retired_at = 0 AND `+column+` = $1`, value, db.Millis(at))
+	return err
 }
 
 // Deliveries lists the attempts sent to agents, newest first.

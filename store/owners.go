@@ -73,7 +73,6 @@ func personalRows() []string {
 		`UPDATE invitations SET name = '', email = '' WHERE id IN ` + joinedWith,
 		`UPDATE tokens SET name = '', last_used_by = '' WHERE owner_id = $1`,
 
-		`DELETE FROM agent_names WHERE agent_id IN ` + ofOwner,
 		`DELETE FROM conformance WHERE agent_id IN ` + ofOwner,
 		`DELETE FROM secret_bases WHERE agent_id IN ` + ofOwner,
 		`DELETE FROM agora_ways WHERE agent_id IN ` + ofOwner,
@@ -125,8 +124,6 @@ func (s *Store) EraseOwner(ctx context.Context, e arena.OwnerErasure, audit ...a
 		}{
 			{`INSERT INTO erased_owners (owner_id, at, done_at) VALUES ($1, $2, 0) ON CONFLICT (owner_id) DO UPDATE SET done_at = 0`, []any{e.OwnerID, at}},
 			{`UPDATE tokens SET revoked_at = $1 WHERE owner_id = $2 AND revoked_at = 0`, []any{now, e.OwnerID}},
-			{`UPDATE entries SET withdrawn_at = $1 WHERE withdrawn_at = 0 AND agent_id IN (SELECT a.id FROM agents a WHERE a.owner_id = $2)`, []any{now, e.OwnerID}},
-			{`UPDATE agents SET retired_at = $1 WHERE owner_id = $2 AND retired_at = 0`, []any{now, e.OwnerID}},
 			{`DELETE FROM outbox WHERE owner_id = $1 OR lower(address) IN (SELECT lower(o.email) FROM owners o WHERE o.id = $1 AND o.email <> '')`, []any{e.OwnerID}},
 			{`UPDATE owners SET name = $1, email = '', email_confirmed_at = 0, no_pause_mails = 0, network = '', suspended_at = 0, suspend_reason = '',
 				role = '', role_leagues = '[]', erased_at = CASE WHEN erased_at > 0 THEN erased_at ELSE $2 END WHERE id = $3`, []any{arena.DeletedOwner, at, e.OwnerID}},
@@ -134,6 +131,9 @@ func (s *Store) EraseOwner(ctx context.Context, e arena.OwnerErasure, audit ...a
 			if _, err := db.Exec(ctx, tx, change.query, change.args...); err != nil {
 				return err
 			}
+		}
+		if err := retireAgents(ctx, tx, "owner_id", e.OwnerID, s.now()); err != nil {
+			return err
 		}
 		if err := erasePersonal(ctx, tx, e.OwnerID, s.now()); err != nil {
 			return err
