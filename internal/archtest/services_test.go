@@ -48,6 +48,36 @@ func TestServices_OneHome(t *testing.T) {
 	}
 }
 
+// Audit entries are stored with what they record. These files write entries
+// alone, about what changes no rows or more than one transaction holds.
+func TestServices_AuditWithChange(t *testing.T) {
+	t.Parallel()
+	alone := map[string]bool{"arena/api/admin.go": false, "arena/match/rescore.go": false, "arena/registry/check.go": false}
+	for _, file := range sources(t, ".go") {
+		if strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "store/") {
+			continue
+		}
+		ast.Inspect(parse(t, file, 0), func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) != 2 { // arena.Caller.Audit, which builds an entry, takes five
+				return true
+			}
+			if s, ok := call.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Audit" {
+				if _, listed := alone[file]; !listed {
+					t.Errorf("%s stores an audit entry alone: hand it to the write that it is about", file)
+				}
+				alone[file] = true
+			}
+			return true
+		})
+	}
+	for file, found := range alone {
+		if !found {
+			t.Errorf("%s stores no audit entry alone: take it off the list", file)
+		}
+	}
+}
+
 // A package that serves HTTP calls services, not itself by HTTP: only clients
 // make requests, and only the API's own package serves what it is given.
 func TestServices_NoRequestsToOurselves(t *testing.T) {
