@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
@@ -139,9 +140,9 @@ var conformanceTable = db.NewTable("conformance", "c",
 var saveConformance = db.NewUpsert(conformanceTable, []string{"agent_id", "version"})
 
 // SaveConformance stores a full check in the place of an earlier one of the
-// same version, and forgets those of long ago. not_found: there is no such
-// agent.
-func (s *Store) SaveConformance(ctx context.Context, c arena.Conformance) error {
+// same version, and forgets those of long ago. The audit entries about it are
+// stored with it. not_found: there is no such agent.
+func (s *Store) SaveConformance(ctx context.Context, c arena.Conformance, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, c.AgentID, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := oneAgent(ctx, tx, c.AgentID, s.d.Lock("a")); err != nil {
 			return err
@@ -149,9 +150,11 @@ func (s *Store) SaveConformance(ctx context.Context, c arena.Conformance) error 
 		if _, err := saveConformance.Exec(ctx, tx, c); err != nil {
 			return err
 		}
-		_, err := db.Exec(ctx, tx, `DELETE FROM conformance WHERE agent_id = $1 AND version NOT IN
-			(SELECT k.version FROM conformance k WHERE k.agent_id = $1 ORDER BY k.checked_at DESC, k.version DESC LIMIT $2)`, c.AgentID, keptVersions)
-		return err
+		if _, err := db.Exec(ctx, tx, `DELETE FROM conformance WHERE agent_id = $1 AND version NOT IN
+			(SELECT k.version FROM conformance k WHERE k.agent_id = $1 ORDER BY k.checked_at DESC, k.version DESC LIMIT $2)`, c.AgentID, keptVersions); err != nil {
+			return err
+		}
+		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "save conformance of agent %s", c.AgentID)
 }

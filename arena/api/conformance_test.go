@@ -11,14 +11,14 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// fullCheck finds one thing wrong, and stores that.
-func (w *world) fullCheck(ctx context.Context, g arena.Agent) (arena.Conformance, error) {
+// fullCheck finds one thing wrong.
+func (w *world) fullCheck(_ context.Context, g arena.Agent) (arena.Conformance, error) {
 	found := arena.Conformance{
 		AgentID: g.ID, Version: g.Version, CheckedAt: testNow, Passed: true, MustPass: 12, MustTotal: 12, ShouldPass: 10, ShouldTotal: 11,
 		Report: []byte(`{"endpoint":"https://secret.example","league":"quiz","agent_id":"` + g.ID + `","passed":true,"checks":[` +
 			`{"id":"token.other_agent","level":"SHOULD","title":"t","clause":"c","result":"fail","sent":"sent secret","got":"got secret","cure":"cure secret"}]}`),
 	}
-	return found, w.store.SaveConformance(ctx, found)
+	return found, nil
 }
 
 // The badge is the last full check; what was said between arena and agent is

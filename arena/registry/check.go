@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -9,6 +10,9 @@ import (
 // fullCheckCost is what a full check counts for among the checks of a token:
 // it makes some forty requests (threat S7).
 const fullCheckCost = 20
+
+// FullCheckTime bounds the conformance kit: a margin of what a request may take.
+const FullCheckTime = 50 * time.Second
 
 // check probes an agent now.
 func (s *Service) check(ctx context.Context, id string) (arena.Agent, error) {
@@ -52,7 +56,39 @@ func (s *Service) FullCheck(ctx context.Context, caller arena.Caller, id string)
 	if err != nil {
 		return arena.Agent{}, arena.Conformance{}, err
 	}
-	return checked, found, s.auditCheck(ctx, caller, id)
+	entry, err := caller.Audit(s.now(), "check-agent", id, nil, nil)
+	if err != nil {
+		return arena.Agent{}, arena.Conformance{}, err
+	}
+	return checked, found, s.o.Store.SaveConformance(ctx, found, entry)
+}
+
+// The times of Recheck.
+const (
+	RecheckEvery = time.Minute      // how often it should run
+	recheckPause = 10 * time.Minute // least time between two full checks of an agent
+)
+
+// Recheck checks agents in full again that have declared another version since
+// their last full check, one after the other. It begins none after a while, so
+// that the next run on any node finds it over.
+func (s *Service) Recheck(ctx context.Context) error {
+	for began := s.o.Now(); s.o.Now().Sub(began) < RecheckEvery-FullCheckTime; {
+		now := s.o.Now()
+		agent, due, err := s.o.Store.DueForConformance(ctx, now, now.Add(-recheckPause))
+		if err != nil || !due {
+			return err
+		}
+		found, err := s.o.FullCheck(ctx, agent)
+		if err != nil {
+			return err
+		}
+		if err := s.o.Store.SaveConformance(ctx, found); err != nil {
+			return err
+		}
+		s.o.Logger.InfoContext(ctx, "agent checked in full", "agent_id", agent.ID, "version", agent.Version, "passed", found.Passed)
+	}
+	return nil
 }
 
 func (s *Service) checkFor(ctx context.Context, caller arena.Caller, id string, cost int) (arena.Agent, error) {

@@ -35,6 +35,8 @@ type Store interface {
 	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
 	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error, audit ...arena.AgentAudit) (before, after arena.Agent, err error)
 	Audit(ctx context.Context, e arena.AuditEntry) error
+	SaveConformance(ctx context.Context, c arena.Conformance, audit ...arena.AuditEntry) error
+	DueForConformance(ctx context.Context, now, before time.Time) (a arena.Agent, ok bool, err error)
 	League(ctx context.Context, slug string) (arena.League, error)
 	Leagues(ctx context.Context) ([]arena.League, error)
 	DayUses(ctx context.Context, days []arena.AgentDay) (map[string]arena.DayUse, error)
@@ -86,8 +88,8 @@ type Options struct {
 	Protocols map[string]Protocol // in which agents may be registered, by name
 	Endpoints Endpoints
 	Checker   Checker
-	// FullCheck runs the conformance kit over an agent's endpoint and stores the
-	// result, within the time that ctx has.
+	// FullCheck runs the conformance kit over an agent's endpoint, within
+	// FullCheckTime.
 	FullCheck func(ctx context.Context, g arena.Agent) (arena.Conformance, error)
 	// Rehearse plays a rehearsal. It ends within a minute.
 	Rehearse       func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)

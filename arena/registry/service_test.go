@@ -27,6 +27,7 @@ type service struct {
 	most     int   // of them
 	checkErr error // of the checker
 	full     error // of a full check, and of a rehearsal
+	kits     int   // runs of the conformance kit
 	hosts    hostChecks
 
 	rehearsed arena.Rehearsal // the last one
@@ -102,7 +103,8 @@ func newService(t *testing.T) *service {
 		Store: s.store, Pauses: s.pauses(), Endpoints: s, Checker: s, Entries: s, Checks: s, HostChecks: s.hosts, PublicURL: "https://arena.example",
 		Protocols: map[string]registry.Protocol{arena.ProtocolAAP: {}, arena.ProtocolAgora: {Polls: true}, arena.ProtocolEnvelope: {Polls: true, CheckKey: checkKey}, arena.ProtocolA2A: {CheckEndpoint: checkServes}},
 		FullCheck: func(_ context.Context, g arena.Agent) (arena.Conformance, error) {
-			return arena.Conformance{AgentID: g.ID, Passed: true}, s.full
+			s.kits++
+			return arena.Conformance{AgentID: g.ID, Version: g.Version, CheckedAt: s.clock(), Passed: true, Report: []byte("{}")}, s.full
 		},
 		Rehearse: s.play, Rehearsals: s,
 		AgentsPerOwner: 150, Now: s.clock, Logger: s.log,
@@ -339,73 +341,6 @@ func TestService_Update_expired(t *testing.T) {
 	}
 	if events := s.published(); len(events) != 1 || !strings.Contains(events[0], `"reason":"expired"`) {
 		t.Errorf("events %q", events)
-	}
-}
-
-func TestService_Check(t *testing.T) {
-	t.Parallel()
-	s := newService(t)
-	g := s.agent("ant")
-	_, err := s.Service.Check(t.Context(), alice(), g.ID)
-	s.ok(err)
-	_, found, err := s.FullCheck(t.Context(), alice(), g.ID)
-	if s.ok(err); !found.Passed || s.checks != 1+20 {
-		t.Errorf("%+v after %d checks", found, s.checks)
-	}
-	// Threat S7: an endpoint that never passed a check gets no tasks.
-	down, err := s.Register(t.Context(), alice(), arena.Registration{Name: "down", Protocol: arena.ProtocolAAP, Endpoint: "https://down.example"})
-	s.ok(err)
-	_, _, err = s.FullCheck(t.Context(), alice(), down.ID)
-	s.fails(err, arena.CodeAgentNotReady)
-	polls, err := s.Register(t.Context(), alice(), arena.Registration{Name: "polls", Protocol: arena.ProtocolAgora})
-	s.ok(err)
-	_, _, err = s.FullCheck(t.Context(), alice(), polls.ID)
-	s.ok(err)
-	_, err = s.Service.Check(t.Context(), bob(), g.ID)
-	s.fails(err, arena.CodeNotFound)
-	s.most = s.checks + 19
-	_, _, err = s.FullCheck(t.Context(), alice(), g.ID)
-	s.fails(err, arena.CodeRateLimited)
-	acts := slices.DeleteFunc(s.audited(), func(line string) bool { return !strings.Contains(line, "check-agent") })
-	if d := cmp.Diff([]string{
-		"ow_alice to_alice check-agent " + polls.ID + "  ", "ow_alice to_alice check-agent ag_ant  ", "ow_alice to_alice check-agent ag_ant  ",
-	}, acts); d != "" {
-		t.Error(d)
-	}
-}
-
-// Threat N4: the checks of one server are counted over all owners; a full check
-// counts for many. An agent without an endpoint has no server.
-func TestService_Check_host(t *testing.T) {
-	t.Parallel()
-	s := newService(t)
-	endpoint := "https://hosting.example"
-	mine, err := s.Register(t.Context(), alice(), arena.Registration{Name: "mine", Protocol: arena.ProtocolAAP, Endpoint: endpoint})
-	s.ok(err)
-	theirs, err := s.Register(t.Context(), bob(), arena.Registration{Name: "theirs", Protocol: arena.ProtocolAAP, Endpoint: endpoint})
-	s.ok(err)
-	polls, err := s.Register(t.Context(), bob(), arena.Registration{Name: "polls", Protocol: arena.ProtocolAgora})
-	s.ok(err)
-	s.hosts["key of "+endpoint], s.hosts[""] = 1+21, 1
-	_, err = s.Service.Check(t.Context(), alice(), mine.ID)
-	s.ok(err)
-	_, _, err = s.FullCheck(t.Context(), bob(), theirs.ID)
-	s.ok(err)
-	for _, c := range []struct {
-		caller arena.Caller
-		agent  arena.Agent
-	}{{alice(), mine}, {bob(), theirs}, {admin(), mine}} {
-		_, err := s.Service.Check(t.Context(), c.caller, c.agent.ID)
-		s.fails(err, arena.CodeRateLimited)
-	}
-	_, err = s.Service.Check(t.Context(), bob(), polls.ID)
-	s.ok(err)
-	// A change is stored even if its check must wait.
-	s.checkErr = arena.Errorf(arena.CodeRateLimited, "too many requests to this address")
-	moved := "https://moved.example"
-	after, err := s.Update(t.Context(), alice(), mine.ID, arena.AgentUpdate{Endpoint: &moved})
-	if s.ok(err); after.Endpoint != moved || after.StatusAt(start) != arena.AgentPending {
-		t.Errorf("moved: %+v", after)
 	}
 }
 

@@ -7,16 +7,13 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/protocol/conformance"
 )
 
-// The time of a full check through the API: a margin of what a request may
-// take, and less patience for each task than a match has.
-const (
-	fullCheckTime  = 50 * time.Second
-	fullCheckLimit = 5 * time.Second
-	recheckEvery   = time.Minute
-)
+// fullCheckLimit is the time for each task of a full check through the API, less
+// than in a match.
+const fullCheckLimit = 5 * time.Second
 
 // CheckOptions are the options of a conformance run. All have defaults.
 type CheckOptions struct {
@@ -41,10 +38,10 @@ func (s *Server) Check(ctx context.Context, g arena.Agent, o CheckOptions) (conf
 	return kit.Run(ctx, g), nil
 }
 
-// fullCheck runs the kit over a registered agent and stores its report.
+// fullCheck runs the kit over a registered agent.
 func (s *Server) fullCheck(ctx context.Context, g arena.Agent) (arena.Conformance, error) {
 	found := arena.Conformance{AgentID: g.ID, Version: g.Version, CheckedAt: time.Now().UTC()}
-	limited, cancel := context.WithTimeout(ctx, fullCheckTime)
+	limited, cancel := context.WithTimeout(ctx, registry.FullCheckTime)
 	defer cancel()
 	report, err := s.Check(limited, g, CheckOptions{Limit: fullCheckLimit})
 	if err != nil {
@@ -59,27 +56,5 @@ func (s *Server) fullCheck(ctx context.Context, g arena.Agent) (arena.Conformanc
 	if found.Report, err = json.Marshal(report); err != nil {
 		return found, fmt.Errorf("full check of agent %s: %w", g.ID, err)
 	}
-	return found, s.store.SaveConformance(ctx, found)
-}
-
-// recheckPause is the least time between two full checks of an agent that the arena
-// starts by itself.
-const recheckPause = 10 * time.Minute
-
-// recheck checks agents in full again that have declared another version since
-// their last full check, one after the other. It begins none after a while, so
-// that the next tick of any node finds it over.
-func (s *Server) recheck(ctx context.Context, now time.Time) error {
-	for began := time.Now(); time.Since(began) < recheckEvery-fullCheckTime; {
-		agent, due, err := s.store.DueForConformance(ctx, now, now.Add(-recheckPause))
-		if err != nil || !due {
-			return err
-		}
-		found, err := s.fullCheck(ctx, agent)
-		if err != nil {
-			return err
-		}
-		s.log.InfoContext(ctx, "agent checked in full", "agent_id", agent.ID, "version", agent.Version, "passed", found.Passed)
-	}
-	return nil
+	return found, nil
 }

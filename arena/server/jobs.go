@@ -13,6 +13,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/mail"
+	"github.com/agora-arena/arena/arena/registry"
 )
 
 // job is work that is done again and again, once per interval in the whole
@@ -40,7 +41,7 @@ func (s *Server) jobs() []job {
 			return err
 		}},
 		{name: "network", every: 10 * time.Second, each: true, run: s.network.Watch},
-		{name: "conformance", every: recheckEvery, run: func(ctx context.Context) error { return s.recheck(ctx, time.Now()) }},
+		{name: "conformance", every: registry.RecheckEvery, run: s.ops.agents.Recheck},
 		{name: "keys", every: time.Minute, each: true, run: s.keys.Reload},
 		{name: "token uses", every: usesEvery, each: true, run: s.ops.accounts.StoreUses},
 		{name: "erasures", every: erasuresEvery, run: func(ctx context.Context) error {
