@@ -7,22 +7,22 @@ import (
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
-// Threat F5: an agent that answers 503 whenever it is asked loses nothing and
-// gains nothing. The third time its page says so, and the ladder leaves it out
-// while others play; an admin's match is still its own affair.
-func TestE2E_Dodger(t *testing.T) {
+// Threat F5: an agent that always answers 503 loses nothing and
+// gains nothing. The third no-show appears in its record, and the ladder excludes it
+// while others play. Admins can still create matches with it.
+func TestE2E_NoShows(t *testing.T) {
 	t.Parallel()
 	p := serve(t, t.TempDir())
 	p.league("ladder", p.pack(9), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2})
-	dodger := p.contestant("Dodger", func(protocoltest.Request) protocoltest.Behaviour { return protocoltest.Unavailable() }, "ladder")
+	absentee := p.contestant("Absentee", func(protocoltest.Request) protocoltest.Behaviour { return protocoltest.Unavailable() }, "ladder")
 	honest := p.contestant("Honest", answers(""), "ladder")
 	type page struct {
 		Ratings map[string]any
-		Dodges  []struct {
+		NoShows []struct {
 			League         string
 			Count          int
 			SuspendedUntil string `json:"suspended_until"`
-		}
+		} `json:"dodges"`
 	}
 	look := func(id string) (a page) {
 		t.Helper()
@@ -30,11 +30,11 @@ func TestE2E_Dodger(t *testing.T) {
 		return a
 	}
 	for n := 1; n <= 3; n++ {
-		s := p.watch(p.schedule("ladder", dodger, honest), 0)
+		s := p.watch(p.schedule("ladder", absentee, honest), 0)
 		s.until(func(e event) bool { return e.Type == "match_void" })
-		a := look(dodger.id)
-		if len(a.Dodges) != 1 || a.Dodges[0].League != "ladder" || a.Dodges[0].Count != n || (a.Dodges[0].SuspendedUntil != "") != (n >= 3) {
-			t.Errorf("after %d dodges its page says %+v", n, a.Dodges)
+		a := look(absentee.id)
+		if len(a.NoShows) != 1 || a.NoShows[0].League != "ladder" || a.NoShows[0].Count != n || (a.NoShows[0].SuspendedUntil != "") != (n >= 3) {
+			t.Errorf("after %d no-shows its record is %+v", n, a.NoShows)
 		}
 	}
 	p.call(p.admin, http.MethodPost, "/v1/leagues/ladder/start", nil, nil)
@@ -60,12 +60,12 @@ func TestE2E_Dodger(t *testing.T) {
 			t.Errorf("the ladder seated the suspended agent: %+v", matches.Items[0])
 		}
 	}
-	s := p.watch(p.schedule("ladder", dodger, third), 0) // by an admin
+	s := p.watch(p.schedule("ladder", absentee, third), 0) // by an admin
 	s.until(func(e event) bool { return e.Type == "match_void" })
-	if a := look(dodger.id); len(a.Ratings) != 0 || a.Dodges[0].Count != 4 {
-		t.Errorf("the ledger moved a rating, or lost count: %+v", a)
+	if a := look(absentee.id); len(a.Ratings) != 0 || a.NoShows[0].Count != 4 {
+		t.Errorf("the no-show moved a rating, or lost count: %+v", a)
 	}
-	if a := look(honest.id); len(a.Dodges) != 0 {
-		t.Errorf("the ledger of its opponent holds %+v", a.Dodges)
+	if a := look(honest.id); len(a.NoShows) != 0 {
+		t.Errorf("the no-show record of its opponent has %+v", a.NoShows)
 	}
 }

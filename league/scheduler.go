@@ -36,7 +36,7 @@ type SchedulerStore interface {
 	LiveMatches(ctx context.Context, league string) ([]arena.Match, error)
 	Meetings(ctx context.Context, league string, since time.Time) ([]arena.Meeting, error)
 	OwnerLinks(ctx context.Context, ownerIDs []string, kinds []arena.UnratedReason) ([]arena.OwnerLink, error)
-	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
+	NoShows(ctx context.Context, league string, agentIDs []string) ([]arena.NoShow, error)
 	DayUses(ctx context.Context, days []arena.AgentDay) (map[string]arena.DayUse, error)
 	Played(ctx context.Context, league string, day, since time.Time) (map[string]arena.Played, error)
 	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
@@ -212,8 +212,8 @@ type roster struct {
 	last    map[string]time.Time // when agents last played in the league
 }
 
-// eligible returns the agents of a league that may take a seat. Agents that the
-// dodge ledger suspends are not among them.
+// eligible returns the agents of a league that may take a seat. It leaves out
+// agents that their no-show record suspends.
 func (t *tick) eligible(ctx context.Context, l arena.League, entered []arena.Agent) (r roster, err error) {
 	for _, a := range entered {
 		switch {

@@ -30,7 +30,7 @@ type world struct {
 	published []arena.Event
 	woken     int
 	broken    string // slug of a league whose agents cannot be read
-	dodges    []arena.Dodge
+	noShows   []arena.NoShow
 	links     []arena.OwnerLink
 	seasons   map[string]*arena.Season
 	pairings  map[string][]arena.Pairing
@@ -143,8 +143,8 @@ func (w *world) Meetings(_ context.Context, slug string, since time.Time) (met [
 	return met, nil
 }
 
-func (w *world) Dodges(_ context.Context, slug string, ids []string) (found []arena.Dodge, err error) {
-	for _, d := range w.dodges {
+func (w *world) NoShows(_ context.Context, slug string, ids []string) (found []arena.NoShow, err error) {
+	for _, d := range w.noShows {
 		if d.League == slug && slices.Contains(ids, d.AgentID) {
 			found = append(found, d)
 		}

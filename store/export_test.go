@@ -88,9 +88,9 @@ func Tables() []string {
 // Explain turns a driver's error into the domain's, as every method does.
 func (s *Store) Explain(err error) error { return s.d.Explain(err) }
 
-// DodgeQuery is the query of Dodges.
-func DodgeQuery(league string, agentIDs []string) (string, []any) {
-	return dodgeQuery(league, agentIDs, false)
+// NoShowQuery is the query of NoShows.
+func NoShowQuery(league string, agentIDs []string) (string, []any) {
+	return noShowQuery(league, agentIDs, false)
 }
 
 // ClaimQuery is the query of AgentClaims.

@@ -80,7 +80,7 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 		"agent's claims":                func(ctx context.Context) error { return second(s.AgentClaims(ctx, agent, league, 100)) },
 		"agent's claims in any league":  func(ctx context.Context) error { return second(s.AgentClaims(ctx, agent, "", 100)) },
 		"agent's results":               func(ctx context.Context) error { return second(s.AgentResults(ctx, agent, 100)) },
-		"agent's dodges":                func(ctx context.Context) error { return second(s.Dodges(ctx, "", []string{agent})) },
+		"agent's no-shows":              func(ctx context.Context) error { return second(s.NoShows(ctx, "", []string{agent})) },
 		"movers":                        func(ctx context.Context) error { return second(s.Movers(ctx, now, 10)) },
 		"last seasons":                  func(ctx context.Context) error { return second(s.LastSeasons(ctx)) },
 		"agent's deliveries": func(ctx context.Context) error {

@@ -130,38 +130,38 @@ func claimQuery(agentID, league string, limit int) (string, []any) {
 		[]any{agentID, string(arena.OutcomeAnswered), limit, 2 * limit, arena.GameSource + "%"}
 }
 
-// Dodges returns what agents dodged in their newest arena.DodgeMatches matches
+// NoShows returns the no-shows of agents in their newest arena.NoShowMatches matches
 // of a league that have begun, oldest round first; in each league when league
 // is "". A 429 before the agent's first counted round of the match is none.
-func (s *Store) Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error) {
-	return s.dodges(ctx, league, agentIDs, false)
+func (s *Store) NoShows(ctx context.Context, league string, agentIDs []string) ([]arena.NoShow, error) {
+	return s.noShows(ctx, league, agentIDs, false)
 }
 
-// SeenDodges returns the Dodges of an agent in all leagues that spectators have
+// SeenNoShows returns the NoShows of an agent in all leagues that spectators have
 // seen: none of a round that is open or of a delayed match that runs.
-func (s *Store) SeenDodges(ctx context.Context, agentID string) ([]arena.Dodge, error) {
-	return s.dodges(ctx, "", []string{agentID}, true)
+func (s *Store) SeenNoShows(ctx context.Context, agentID string) ([]arena.NoShow, error) {
+	return s.noShows(ctx, "", []string{agentID}, true)
 }
 
-func (s *Store) dodges(ctx context.Context, league string, agentIDs []string, onlySeen bool) ([]arena.Dodge, error) {
-	var found []arena.Dodge
+func (s *Store) noShows(ctx context.Context, league string, agentIDs []string, onlySeen bool) ([]arena.NoShow, error) {
+	var found []arena.NoShow
 	for part := range slices.Chunk(agentIDs, db.MaxIDs) {
-		query, args := dodgeQuery(league, part, onlySeen)
-		dodges, err := db.All(ctx, s.reader, func(r db.Row) (d arena.Dodge, err error) {
+		query, args := noShowQuery(league, part, onlySeen)
+		noShows, err := db.All(ctx, s.reader, func(r db.Row) (d arena.NoShow, err error) {
 			return d, r.Scan(&d.AgentID, &d.League, &d.MatchID, &d.Round, &d.Outcome, db.IntoTime(&d.At), &d.Opponent)
 		}, query, args...)
 		if err != nil {
-			return nil, s.wrap(err, "read dodges of %d agents", len(agentIDs))
+			return nil, s.wrap(err, "read no-shows of %d agents", len(agentIDs))
 		}
-		found = append(found, dodges...)
+		found = append(found, noShows...)
 	}
 	return found, nil
 }
 
-// dodgeQuery finds the few answers that can be dodges by their own index, the
+// noShowQuery finds the few answers that can be no-shows by their own index, the
 // condition of which is in it word by word, and counts newer matches for those
 // alone. A 429 without an attempt is a round that fell into the pause.
-func dodgeQuery(league string, agentIDs []string, onlySeen bool) (string, []any) {
+func noShowQuery(league string, agentIDs []string, onlySeen bool) (string, []any) {
 	var c db.Clauses
 	db.In(&c, "a.agent_id", agentIDs)
 	c.And("a.outcome IN ('unavailable', 'rate_limited')")
@@ -173,7 +173,7 @@ func dodgeQuery(league string, agentIDs []string, onlySeen bool) (string, []any)
 		c.And("r.closed_at > 0 AND m.delay = 0")
 	}
 	c.And(`(SELECT count(*) FROM seats s JOIN matches n ON n.id = s.match_id WHERE s.agent_id = a.agent_id
-		AND n.league = m.league AND n.started_at > 0 AND s.match_id > a.match_id) < ?`, arena.DodgeMatches)
+		AND n.league = m.league AND n.started_at > 0 AND s.match_id > a.match_id) < ?`, arena.NoShowMatches)
 	return `SELECT a.agent_id, m.league, a.match_id, a.round, a.outcome, r.opened_at,
 		(SELECT COALESCE(CASE WHEN count(*) = 1 THEN min(o.agent_id) END, '') FROM seats o WHERE o.match_id = a.match_id AND o.agent_id <> a.agent_id) FROM answers a
 		JOIN matches m ON m.id = a.match_id JOIN rounds r ON r.match_id = a.match_id AND r.no = a.round` +

@@ -40,11 +40,11 @@ func agentHistory[I, O any](h func(*historyHandlers, context.Context, *I) (*O, e
 	return handleOn(func(a *API) *historyHandlers { return a.history }, h)
 }
 
-// dodgeViews returns the no-show record of one agent (threat F5).
-func dodgeViews(dodges []arena.Dodge, now time.Time) []dodgeView {
-	var views []dodgeView
-	for _, r := range arena.DodgeLedger(dodges) {
-		v := dodgeView{League: r.League, Count: r.Count}
+// noShowViews returns the no-show record of one agent (threat F5).
+func noShowViews(noShows []arena.NoShow, now time.Time) []noShowView {
+	var views []noShowView
+	for _, r := range arena.NoShowRecords(noShows) {
+		v := noShowView{League: r.League, Count: r.Count}
 		if r.SuspendedUntil.After(now) {
 			v.SuspendedUntil = optionalTime(r.SuspendedUntil)
 		}

@@ -35,7 +35,7 @@ type agentReads interface {
 	Agent(ctx context.Context, id string) (arena.Agent, error)
 	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
 	AgentCauses(ctx context.Context, id string) (map[arena.Outcome]int, error)
-	SeenDodges(ctx context.Context, agentID string) ([]arena.Dodge, error)
+	SeenNoShows(ctx context.Context, agentID string) ([]arena.NoShow, error)
 	RelayKey(ctx context.Context, key string) (arena.RelayKey, error)
 }
 
@@ -141,11 +141,11 @@ func (h *agentHandlers) get(ctx context.Context, in *IDParam) (*output[agentView
 	if out.Body.Outcomes, err = h.rows.AgentCauses(ctx, g.ID); err != nil {
 		return nil, err
 	}
-	dodges, err := h.rows.SeenDodges(ctx, g.ID)
+	noShows, err := h.rows.SeenNoShows(ctx, g.ID)
 	if err != nil {
 		return nil, err
 	}
-	out.Body.Dodges = dodgeViews(dodges, h.views.now())
+	out.Body.NoShows = noShowViews(noShows, h.views.now())
 	if g.Protocol == arena.ProtocolEnvelope {
 		key, err := h.rows.RelayKey(ctx, g.PublicKey)
 		if err != nil {

@@ -87,13 +87,9 @@ func (visibilityDoc) Schema(huma.Registry) *huma.Schema {
 }
 
 // schemaName names a schema by its Go type, without the suffix that keeps the
-// type apart from the word it shows.
+// type apart from the word it shows. Published names stay when a type is renamed.
 func schemaName(t reflect.Type, hint string) string {
-	name := huma.DefaultSchemaNamer(t, hint)
-	for _, suffix := range []string{"View", "Doc"} {
-		name = strings.ReplaceAll(name, suffix, "")
-	}
-	return name
+	return strings.NewReplacer("View", "", "Doc", "", "NoShow", "Dodge").Replace(huma.DefaultSchemaNamer(t, hint))
 }
 
 // refuseNullArrays makes all arrays of the document non-nullable: responses

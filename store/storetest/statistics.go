@@ -211,10 +211,10 @@ func agentClaims(f *fixture) {
 	f.equal([]arena.Claim{newest, silent}, must(f.AgentClaims(ctx, ids[0], "", 2))(f))
 }
 
-// dodges: threat F5, skips and rate-limit pauses of an agent's newest matches
+// noShows: threat F5, skips and rate-limit pauses of an agent's newest matches
 // in a league, and nothing that an honest agent does.
 // Threat G4: a 429 in the first round is a no-show too.
-func dodges(f *fixture) {
+func noShows(f *fixture) {
 	ctx := f.t.Context()
 	f.league("trivia")
 	f.league("sums")
@@ -243,16 +243,16 @@ func dodges(f *fixture) {
 	play(elsewhere, 2, 1, arena.OutcomeUnavailable)
 	f.settle(elsewhere, start)
 
-	dodge := func(match, league string, no int, outcome arena.Outcome) arena.Dodge {
-		return arena.Dodge{AgentID: ids[0], Opponent: ids[1], League: league, MatchID: match, Round: no, Outcome: outcome, At: round(no).OpenedAt}
+	noShow := func(match, league string, no int, outcome arena.Outcome) arena.NoShow {
+		return arena.NoShow{AgentID: ids[0], Opponent: ids[1], League: league, MatchID: match, Round: no, Outcome: outcome, At: round(no).OpenedAt}
 	}
-	skip := dodge("m_02", "trivia", 1, arena.OutcomeUnavailable)
-	sums := dodge("m_03", "sums", 2, arena.OutcomeUnavailable)
-	at := func(no int) arena.Dodge { return dodge("m_01", "trivia", no, arena.OutcomeRateLimited) }
-	f.equal([]arena.Dodge{at(1), skip, sums, at(3), at(5)}, must(f.Dodges(ctx, "", ids))(f))
-	f.equal([]arena.Dodge{at(1), skip, at(3), at(5)}, must(f.Dodges(ctx, "trivia", ids))(f))
-	f.equal(0, len(must(f.Dodges(ctx, "", ids[1:]))(f)))
-	f.equal(0, len(must(f.Dodges(ctx, "", nil))(f)))
+	skip := noShow("m_02", "trivia", 1, arena.OutcomeUnavailable)
+	sums := noShow("m_03", "sums", 2, arena.OutcomeUnavailable)
+	at := func(no int) arena.NoShow { return noShow("m_01", "trivia", no, arena.OutcomeRateLimited) }
+	f.equal([]arena.NoShow{at(1), skip, sums, at(3), at(5)}, must(f.NoShows(ctx, "", ids))(f))
+	f.equal([]arena.NoShow{at(1), skip, at(3), at(5)}, must(f.NoShows(ctx, "trivia", ids))(f))
+	f.equal(0, len(must(f.NoShows(ctx, "", ids[1:]))(f)))
+	f.equal(0, len(must(f.NoShows(ctx, "", nil))(f)))
 
 	// Only the newest matches of the league that have begun are looked at.
 	more := func(first, last int) {
@@ -260,12 +260,12 @@ func dodges(f *fixture) {
 			f.settle(f.begin(fmt.Sprintf("m_%02d", n), "trivia", ids...), start)
 		}
 	}
-	more(4, 2+arena.DodgeMatches)
+	more(4, 2+arena.NoShowMatches)
 	f.match("m_later", "trivia", ids...)
-	f.equal([]arena.Dodge{skip, sums}, must(f.Dodges(ctx, "", ids))(f))
+	f.equal([]arena.NoShow{skip, sums}, must(f.NoShows(ctx, "", ids))(f))
 	f.ok(second(f.EndMatch(ctx, "m_later", arena.MatchCancelled, "", start, event(arena.EventMatchVoid, `{}`))))
-	more(3+arena.DodgeMatches, 3+arena.DodgeMatches)
-	f.equal([]arena.Dodge{sums}, must(f.Dodges(ctx, "", ids))(f))
+	more(3+arena.NoShowMatches, 3+arena.NoShowMatches)
+	f.equal([]arena.NoShow{sums}, must(f.NoShows(ctx, "", ids))(f))
 }
 
 // evidence: the newest matches that are over, with answers, tasks and rated

@@ -62,7 +62,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Pulled/lost_deliveries":               pulledAgain,
 		"Pulled/revoked":                       revokedSince,
 		"AgentKeys":                            agentKeys,
-		"Dodges":                               dodges,
+		"NoShows":                              noShows,
 		"Envelopes":                            envelopes,
 		"Envelopes/replays_and_bounds":         envelopeReplays,
 		"Envelopes/sealed":                     envelopesSealed,

@@ -76,8 +76,8 @@ func visible(f *fixture) {
 			counted += c.Rounds
 		}
 		f.equal(counted, len(must(f.AgentClaims(ctx, ids[0], "", 10))(f)))
-		f.equal(0, len(must(f.SeenDodges(ctx, ids[1]))(f)))
-		f.equal(1, len(must(f.Dodges(ctx, "trivia", ids))(f))) // the arena acts on it at once
+		f.equal(0, len(must(f.SeenNoShows(ctx, ids[1]))(f)))
+		f.equal(1, len(must(f.NoShows(ctx, "trivia", ids))(f))) // the arena acts on it at once
 		f.equal(want, view{seen.Seq, seen.Round, seen.RoundOpen, seen.Seats[0].Points, seen.Seats[1].State, seen.Seats[2].State, counted})
 		log := must(reader.Events(ctx, seen.Log(), 0, 100))(f)
 		f.equal(seen.Seq, int64(len(log)))
@@ -112,7 +112,7 @@ func visible(f *fixture) {
 	f.equal(over.Seq, int64(len(must(reader.Events(ctx, seen.Log(), 0, 100))(f))))
 	f.equal(1, len(must(f.AgentClaims(ctx, ids[0], "", 10))(f)))
 	f.equal(1, len(must(f.LeagueVerdicts(ctx, "trivia", 10))(f)))
-	f.equal(must(f.Dodges(ctx, "", ids))(f), must(f.SeenDodges(ctx, ids[1]))(f))
+	f.equal(must(f.NoShows(ctx, "", ids))(f), must(f.SeenNoShows(ctx, ids[1]))(f))
 	f.fails(arena.CodeNotFound, second(reader.Match(ctx, "m_none")))
 
 	// A match that is not delayed is shown as it is.

@@ -101,8 +101,8 @@ func strangeText(f *fixture) {
 			"Evidence":         second(f.Evidence(ctx, text, 1)),
 			"EventsAfter":      second(f.EventsAfter(ctx, text, 0, 1)),
 			"Verdicts":         second(f.Verdicts(ctx, text)),
-			"Dodges":           second(f.Dodges(ctx, text, []string{text})),
-			"SeenDodges":       second(f.SeenDodges(ctx, text)),
+			"NoShows":          second(f.NoShows(ctx, text, []string{text})),
+			"SeenNoShows":      second(f.SeenNoShows(ctx, text)),
 		}
 		for name, err := range calls {
 			var known *arena.Error

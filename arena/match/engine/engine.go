@@ -31,7 +31,7 @@ type Store interface {
 	RevertInterruption(ctx context.Context, l arena.Lease) error
 
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
-	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
+	NoShows(ctx context.Context, league string, agentIDs []string) ([]arena.NoShow, error)
 	Cooldowns(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Cooldown, error)
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)

@@ -332,11 +332,11 @@ func (mr *matchRun) pauseFailing(ctx context.Context) {
 // skippedBefore reports whether the no-show record of the agent has a 429. An
 // agent whose record cannot be read has none.
 func (sr *seatRequest) skippedBefore(ctx context.Context) bool {
-	skipped, err := sr.run.engine.o.Store.Dodges(ctx, sr.run.m.League, []string{sr.seat.AgentID})
+	skipped, err := sr.run.engine.o.Store.NoShows(ctx, sr.run.m.League, []string{sr.seat.AgentID})
 	if err != nil {
 		sr.run.log.Error("no-show record could not be read", "agent_id", sr.seat.AgentID, "error", err)
 	}
-	return slices.ContainsFunc(skipped, func(d arena.Dodge) bool { return d.Outcome == arena.OutcomeRateLimited })
+	return slices.ContainsFunc(skipped, func(d arena.NoShow) bool { return d.Outcome == arena.OutcomeRateLimited })
 }
 
 // record adds the last reply to the deliveries of the answer.
