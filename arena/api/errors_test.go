@@ -270,7 +270,7 @@ func TestDocs_errors_complete(t *testing.T) {
 		literals(t, filepath.Join(ours, "aap", "probe.go"), word),
 		literals(t, filepath.Join(ours, "aap", "pull", "driver.go"), regexp.MustCompile(`^not_[a-z]+$`)),
 		literals(t, filepath.Join(ours, "agora", "outcome.go"), regexp.MustCompile(`^(agora|https|unsupported|bad|empty)_[a-z_]+$`)),
-		literals(t, filepath.Join(ours, "agora", "deal.go"), regexp.MustCompile(`^not_[a-z]+$`)),
+		literals(t, filepath.Join(ours, "agora", "poll_dispatch.go"), regexp.MustCompile(`^not_[a-z]+$`)),
 		literals(t, filepath.Join(ours, "envelope", "outcome.go"), word),
 		literals(t, filepath.Join(ours, "envelope", "driver.go"), regexp.MustCompile(`^(relay|not)_[a-z_]+$|^cancelled$|^timeout$`)),
 		literals(t, filepath.Join(ours, "envelope", "probe.go"), word),

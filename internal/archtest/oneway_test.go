@@ -96,7 +96,7 @@ func decoders() map[string]string {
 		"protocol/agentprotocol/canon.go":        strict,
 		"protocol/agentprotocol/authenticate.go": strict,
 		"protocol/agentprotocol/message.go":      strict,
-		"protocol/agora/memory.go":               own,
+		"protocol/agora/conversation_state.go":   own,
 		"protocol/agora/polling.go":              own,
 		"protocol/envelope/envelope.go":          "only its tokens, after arena/strictjson",
 		"arena/api/agent_history.go":             own,
