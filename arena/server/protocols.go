@@ -204,7 +204,7 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 		return nil, err
 	}
 	agoraDriver, err := agora.New(agora.Options{
-		Client: s.client, Box: o.box, Bases: s.store, Ways: s.store, Now: time.Now,
+		Client: s.client, Inbox: o.box, Bases: s.store, Ways: s.store, Now: time.Now,
 		PlainHTTP: len(s.cfg.AllowCIDRs) > 0 || s.cfg.AllowHTTPEndpoints, // an arena that plays on a private network
 	})
 	if err != nil {
@@ -270,7 +270,7 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 // newInbound makes the handlers of what agents of the protocols send.
 func (s *Server) newInbound(o *outbound, services *services) (err error) {
 	polls, err := agora.NewServer(agora.ServerOptions{
-		Store: s.store, Box: o.box, Accounts: services.accounts, Agents: services.agents, Reads: s.store, Visible: s.visible,
+		Store: s.store, Inbox: o.box, Accounts: services.accounts, Agents: services.agents, Reads: s.store, Visible: s.visible,
 		PublicURL: s.url, Now: time.Now, Logger: s.log, Events: s.events, Awake: s.awake,
 	})
 	if err != nil {

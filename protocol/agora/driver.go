@@ -30,7 +30,7 @@ type Bases interface {
 // Options are the parts of a Driver. All but PlainHTTP are needed.
 type Options struct {
 	Client *protocol.Client
-	Box    *mailbox.Inbox // for agents without an endpoint
+	Inbox  *mailbox.Inbox // for agents without an endpoint
 	Bases  Bases
 	Ways   Ways
 	Now    func() time.Time
@@ -42,25 +42,25 @@ type Options struct {
 // Driver puts tasks to agents under two-party Agora. It is safe for concurrent
 // use and must be closed.
 type Driver struct {
-	o     Options
-	docs  documents
-	talks talks
+	o             Options
+	docs          documents
+	conversations conversations
 }
 
 // New makes a Driver.
 func New(o Options) (*Driver, error) {
-	if o.Client == nil || o.Box == nil || o.Bases == nil || o.Ways == nil || o.Now == nil {
+	if o.Client == nil || o.Inbox == nil || o.Bases == nil || o.Ways == nil || o.Now == nil {
 		return nil, errors.New("agora driver: client, box, bases, ways and clock are needed")
 	}
 	docs, err := readDocuments()
 	if err != nil {
 		return nil, fmt.Errorf("agora driver: %w", err)
 	}
-	return &Driver{o: o, docs: docs, talks: talks{open: map[string]talk{}}}, nil
+	return &Driver{o: o, docs: docs, conversations: conversations{open: map[string]conversation{}}}, nil
 }
 
 // Close waits until the conversations that are being ended are.
-func (d *Driver) Close() { d.talks.ending.Wait() }
+func (d *Driver) Close() { d.conversations.ending.Wait() }
 
 // Prepare makes the message that puts the task. Nothing is sent before send is
 // called; send is called at most once. An error means that the arena itself
@@ -74,7 +74,7 @@ func (d *Driver) Prepare(ctx context.Context, a arena.Attempt) (send func(contex
 		return nil, fmt.Errorf("task of %s in match %s: %w", a.Seat.AgentID, a.MatchID, err)
 	}
 	if a.Seat.Endpoint == "" {
-		return func(ctx context.Context) arena.Reply { return d.deal(ctx, a, body) }, nil
+		return func(ctx context.Context) arena.Reply { return d.dispatchPolled(ctx, a, body) }, nil
 	}
 	base, err := url.Parse(a.Seat.Endpoint)
 	if err != nil {
@@ -82,13 +82,13 @@ func (d *Driver) Prepare(ctx context.Context, a arena.Attempt) (send func(contex
 	}
 	t := &turn{d: d, a: a, base: base, task: string(body), left: a.TimeLimit}
 	if t.several() {
-		t.talk, t.known = d.talks.get(a)
+		t.conv, t.known = d.conversations.get(a)
 	}
-	if !t.talk.settled {
+	if !t.conv.settled {
 		t.stored = d.wayOf(ctx, a.Seat.AgentID, a.Seat.Endpoint)
 	}
 	if !t.known {
-		t.talk.way = cmp.Or(t.stored, byHex)
+		t.conv.way = cmp.Or(t.stored, byHex)
 	}
 	return t.play, nil
 }
@@ -100,9 +100,9 @@ type turn struct {
 	a    arena.Attempt
 	base *url.URL
 	task string // JSON
-	talk talk
+	conv conversation
 
-	known   bool     // talk is that of earlier rounds
+	known   bool     // conv is that of earlier rounds
 	stored  way      // the way that the agent accepted before, "" none
 	refused refusals // of this turn
 
@@ -134,8 +134,8 @@ func (t *turn) play(ctx context.Context) arena.Reply {
 	}
 	v, answer := t.ask(ctx)
 	if t.several() {
-		if t.talk.problem = v.Detail; v.Outcome == arena.OutcomeVoid { // which is not the agent's
-			t.talk.problem = ""
+		if t.conv.problem = v.Detail; v.Outcome == arena.OutcomeVoid { // which is not the agent's
+			t.conv.problem = ""
 		}
 		t.keep(ctx, v)
 	}
@@ -147,16 +147,16 @@ func (t *turn) play(ctx context.Context) arena.Reply {
 func (t *turn) keep(ctx context.Context, v protocol.Verdict) {
 	over := t.a.Round == t.a.TotalRounds && !v.Retry || v.Outcome == arena.OutcomeUnavailable
 	if v.Outcome == arena.OutcomeVoid || !over {
-		t.talk.used = t.d.o.Now()
-		t.d.talks.put(t.a, t.talk)
+		t.conv.used = t.d.o.Now()
+		t.d.conversations.put(t.a, t.conv)
 		return
 	}
-	t.d.talks.drop(t.a)
-	if t.talk.id == "" {
+	t.d.conversations.drop(t.a)
+	if t.conv.id == "" {
 		return
 	}
 	end := protocol.Request{Method: http.MethodDelete, URL: t.url(), Limit: askLimit, WholeCall: true, MaxBody: headBytes}
-	t.d.talks.ending.Go(func() { // best effort: it expires anyway
+	t.d.conversations.ending.Go(func() { // best effort: it expires anyway
 		t.d.o.Client.Do(context.WithoutCancel(ctx), end)
 	})
 }
@@ -194,11 +194,11 @@ func (t *turn) ask(ctx context.Context) (protocol.Verdict, *arena.AnswerBody) {
 		t.settle(ctx)
 		if t.several() {
 			if a.id != "" {
-				t.talk.id = a.id
+				t.conv.id = a.id
 			}
-			t.talk.expires = a.expires
+			t.conv.expires = a.expires
 		}
-		return readAnswer(a.body, t.talk.way == byWords, t.a.Task.OutputFormat)
+		return readAnswer(a.body, t.conv.way == byPlainText, t.a.Task.OutputFormat)
 	}
 }
 
@@ -208,14 +208,14 @@ func (t *turn) adapt(ctx context.Context, a answered) bool {
 	switch {
 	case a.expired() && t.reopen():
 		return true
-	case a.oneRound() && t.several() && !t.talk.single:
-		t.talk.single, t.talk.id = true, ""
+	case a.oneRound() && t.several() && !t.conv.single:
+		t.conv.single, t.conv.id = true, ""
 		return true
-	case t.talk.settled && !a.unsupported():
+	case t.conv.settled && !a.unsupported():
 		return false
 	}
-	next, ok := t.refused.add(t.talk.way, a)
-	t.talk.way, t.talk.id, t.talk.settled = cmp.Or(next, byHex), "", false
+	next, ok := t.refused.add(t.conv.way, a)
+	t.conv.way, t.conv.id, t.conv.settled = cmp.Or(next, byHex), "", false
 	if !ok && t.stored != "" && !t.a.Judging { // the next health check searches again
 		t.d.storeWay(ctx, t.a.Seat.AgentID, t.a.Seat.Endpoint, "")
 	}
@@ -224,10 +224,10 @@ func (t *turn) adapt(ctx context.Context, a answered) bool {
 
 // settle stores the way that the agent has accepted.
 func (t *turn) settle(ctx context.Context) {
-	if !t.talk.settled && t.talk.way != t.stored {
-		t.d.storeWay(ctx, t.a.Seat.AgentID, t.a.Seat.Endpoint, t.talk.way)
+	if !t.conv.settled && t.conv.way != t.stored {
+		t.d.storeWay(ctx, t.a.Seat.AgentID, t.a.Seat.Endpoint, t.conv.way)
 	}
-	t.talk.settled = true
+	t.conv.settled = true
 }
 
 // refusal is the outcome of a failure that no other message can get around.
@@ -242,19 +242,19 @@ func (t *turn) refusal(a answered) protocol.Verdict {
 // reopen makes the next message the first of a fresh conversation. It does so
 // once, since that message names none.
 func (t *turn) reopen() bool {
-	had := t.talk.id != ""
-	t.talk.id = ""
+	had := t.conv.id != ""
+	t.conv.id = ""
 	return had
 }
 
-// post sends the task in the form that the talk has now, if there is time.
+// post sends the task in the current form of the conversation, if there is time.
 func (t *turn) post(ctx context.Context) error {
 	if t.left <= 0 {
 		t.exchange = protocol.Exchange{Failure: protocol.FailTimeout}
 		return nil
 	}
-	if e := t.talk.expires; e != 0 && t.d.o.Now().Unix() >= e {
-		t.talk.id = "" // to ask would only bring the news that it has expired
+	if e := t.conv.expires; e != 0 && t.d.o.Now().Unix() >= e {
+		t.conv.id = "" // it has expired
 	}
 	message, err := t.message()
 	if err != nil {
@@ -270,16 +270,16 @@ func (t *turn) post(ctx context.Context) error {
 }
 
 func (t *turn) message() ([]byte, error) {
-	body := t.talk.way.text(t.a, t.task)
-	if t.talk.id != "" {
+	body := t.conv.way.text(t.a, t.task)
+	if t.conv.id != "" {
 		f := followUp{Status: statusSuccess, Body: body}
-		if t.talk.problem != "" {
-			f.Status, f.Error = statusFailure, t.talk.problem
+		if t.conv.problem != "" {
+			f.Status, f.Error = statusFailure, t.conv.problem
 		}
 		return encode(f)
 	}
-	r := t.talk.way.request(t.doc(), body)
-	r.Multiround = t.several() && !t.talk.single
+	r := t.conv.way.request(t.doc(), body)
+	r.Multiround = t.several() && !t.conv.single
 	return encode(r)
 }
 
@@ -311,10 +311,10 @@ func (t *turn) reply(v protocol.Verdict, answer *arena.AnswerBody) arena.Reply {
 
 // url is where the next message goes: the base, or the conversation.
 func (t *turn) url() string {
-	if t.talk.id == "" {
+	if t.conv.id == "" {
 		return t.base.String()
 	}
-	return below(t.base, "conversations", t.talk.id)
+	return below(t.base, "conversations", t.conv.id)
 }
 
 // below puts segments behind the path of a base URL; each stays one segment.

@@ -12,9 +12,9 @@ import (
 	"github.com/agora-arena/arena/protocol"
 )
 
-// talk is the state of the conversation with one agent in one match. It is kept
-// in memory only: a node that takes over a match opens a new conversation.
-type talk struct {
+// conversation is the driver's state of the conversation with one agent in one
+// match. It is in memory only: a node that takes over a match opens a new one.
+type conversation struct {
 	id      string // "" none is open
 	expires int64  // Unix seconds, 0 unknown
 	way     way    // the form of its first message
@@ -24,50 +24,50 @@ type talk struct {
 	used    time.Time
 }
 
-// talks are those that a driver has open.
-type talks struct {
+// conversations are the open conversations of a driver.
+type conversations struct {
 	mu     sync.Mutex
-	open   map[string]talk // by match and agent
+	open   map[string]conversation // by match and agent
 	ending sync.WaitGroup
 }
 
-// What is kept of talks. One that was not used for long belongs to a match
-// that ended without its last round.
+// The limits of conversations. An idle one belongs to a match that ended without
+// its last round.
 const (
-	maxTalks  = 1 << 14
-	talkLimit = time.Hour
+	maxConversations = 1 << 14
+	conversationIdle = time.Hour
 )
 
-func talkKey(a arena.Attempt) string {
+func conversationKey(a arena.Attempt) string {
 	return a.MatchID + " " + a.Seat.AgentID + " " + a.Seat.Endpoint
 }
 
-func (t *talks) get(a arena.Attempt) (talk, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	found, ok := t.open[talkKey(a)]
+func (c *conversations) get(a arena.Attempt) (conversation, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found, ok := c.open[conversationKey(a)]
 	return found, ok
 }
 
-func (t *talks) put(a arena.Attempt, kept talk) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.open) >= maxTalks {
-		for key, old := range t.open {
-			if kept.used.Sub(old.used) > talkLimit {
-				delete(t.open, key)
+func (c *conversations) put(a arena.Attempt, kept conversation) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.open) >= maxConversations {
+		for key, old := range c.open {
+			if kept.used.Sub(old.used) > conversationIdle {
+				delete(c.open, key)
 			}
 		}
 	}
-	if len(t.open) < maxTalks {
-		t.open[talkKey(a)] = kept
+	if len(c.open) < maxConversations {
+		c.open[conversationKey(a)] = kept
 	}
 }
 
-func (t *talks) drop(a arena.Attempt) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.open, talkKey(a))
+func (c *conversations) drop(a arena.Attempt) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, conversationKey(a))
 }
 
 // askLimit bounds the requests that are not of the match itself.
@@ -91,10 +91,10 @@ func (t *turn) choose(ctx context.Context) (v protocol.Verdict, over bool) {
 	}
 	hashes := decodeWellknown(x.Body)
 	switch {
-	case hashes[t.doc().Hash()] && t.talk.way == byWords:
-		t.talk.way = byHex
+	case hashes[t.doc().Hash()] && t.conv.way == byPlainText:
+		t.conv.way = byHex
 	case len(hashes) > 0 && !hashes[t.doc().Hash()]:
-		t.talk.way = byWords
+		t.conv.way = byPlainText
 	}
 	return protocol.Verdict{}, false
 }

@@ -21,7 +21,7 @@ func TestDriver_Suite(t *testing.T) {
 	t.Parallel()
 	health := doc(t, "health").Hash()
 	protocoltest.RunDriverSuite(t, protocoltest.Suite{
-		Driver: driverOf(t, newMemory(), false, time.Now), // it has limits that must end
+		Driver: driverOf(t, newMemoryStore(), false, time.Now), // it has limits that must end
 		Answer: func(text string) protocoltest.Behaviour {
 			return protocoltest.Reply(200, "application/json", said(`{"answer":"`+text+`"}`))
 		},
@@ -54,7 +54,7 @@ func TestDriver_conversation(t *testing.T) {
 		}
 		return 200, said(answer, `,"conversationId":"c/1","conversationExpires":`, fmt.Sprint(time.Now().Add(time.Hour).Unix()))
 	})
-	d := newDriver(t, newMemory())
+	d := newDriver(t, newMemoryStore())
 	for n, want := range []arena.Outcome{arena.OutcomeAnswered, arena.OutcomeInvalid, arena.OutcomeAnswered} {
 		r := send(t, d, attempt(b, n+1, 3))
 		if r.Outcome != want || r.SentAt.IsZero() || r.Elapsed <= 0 || want == arena.OutcomeAnswered && r.Answer.Answer != "Canberra" {
@@ -139,7 +139,7 @@ func TestDriver_outcomes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBob(t, "", func(int, heard) (int, string) { return c.status, c.reply })
-			r := send(t, newDriver(t, newMemory()), attempt(b, 1, 2))
+			r := send(t, newDriver(t, newMemoryStore()), attempt(b, 1, 2))
 			if r.Outcome != c.want || r.Retry != c.retry || r.Reason != c.reason || (r.Answer != nil) != (c.want == arena.OutcomeAnswered) {
 				t.Errorf("%+v", r)
 			}
@@ -161,7 +161,7 @@ func TestDriver_falls_back_to_words(t *testing.T) {
 		}
 		return 200, said(" It is Canberra. ", `,"conversationId":"c1"`)
 	})
-	d := newDriver(t, newMemory())
+	d := newDriver(t, newMemoryStore())
 	for n := range 2 {
 		if r := send(t, d, attempt(b, n+1, 2)); r.Outcome != arena.OutcomeAnswered || r.Answer.Answer != "It is Canberra." {
 			t.Fatalf("round %d: %+v", n+1, r)
@@ -222,7 +222,7 @@ func TestDriver_wellknown(t *testing.T) {
 				}
 				return 200, said(`{"answer":"x"}`)
 			})
-			if r := send(t, newDriver(t, newMemory()), attempt(b, 1, 1)); r.Outcome != arena.OutcomeAnswered {
+			if r := send(t, newDriver(t, newMemoryStore()), attempt(b, 1, 1)); r.Outcome != arena.OutcomeAnswered {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -251,7 +251,7 @@ func TestDriver_expiry(t *testing.T) {
 				}
 				return 200, said(`{"answer":"x"}`, `,"conversationId":"c1"`)
 			})
-			d := newDriver(t, newMemory())
+			d := newDriver(t, newMemoryStore())
 			for n := range 2 {
 				if r := send(t, d, attempt(b, n+1, 3)); r.Outcome != arena.OutcomeAnswered {
 					t.Fatalf("round %d: %+v", n+1, r)
@@ -278,7 +278,7 @@ func TestDriver_expiry(t *testing.T) {
 			b := newBob(t, "", func(int, heard) (int, string) {
 				return 200, said(`{"answer":"x"}`, `,"conversationId":"c1","conversationExpires":`, c.expires)
 			})
-			d := newDriver(t, newMemory())
+			d := newDriver(t, newMemoryStore())
 			for n := range 2 {
 				if r := send(t, d, attempt(b, n+1, 3)); r.Outcome != arena.OutcomeAnswered {
 					t.Fatalf("round %d: %+v", n+1, r)
@@ -297,7 +297,7 @@ func TestDriver_expiry(t *testing.T) {
 			}
 			return 200, said(`{"answer":"x"}`, `,"conversationId":"c1"`)
 		})
-		d := newDriver(t, newMemory())
+		d := newDriver(t, newMemoryStore())
 		send(t, d, attempt(b, 1, 3))
 		if r := send(t, d, attempt(b, 2, 3)); r.Outcome != arena.OutcomeError || !r.Retry || len(b.posts()) != 3 {
 			t.Errorf("%+v after %d posts", r, len(b.posts()))
@@ -314,7 +314,7 @@ func TestDriver_no_conversations(t *testing.T) {
 		}
 		return 200, said(`{"answer":"x"}`)
 	})
-	d := newDriver(t, newMemory())
+	d := newDriver(t, newMemoryStore())
 	for n := range 2 {
 		if r := send(t, d, attempt(b, n+1, 2)); r.Outcome != arena.OutcomeAnswered {
 			t.Fatalf("%+v", r)
@@ -345,7 +345,7 @@ func TestDriver_one_limit(t *testing.T) {
 		return 408, ""
 	})
 	a := attempt(b, 1, 1)
-	r := send(t, newDriver(t, newMemory()), a)
+	r := send(t, newDriver(t, newMemoryStore()), a)
 	if r.Outcome != arena.OutcomeTimeout || r.Elapsed <= 0 || r.Elapsed > a.TimeLimit || len(b.posts()) != 2 {
 		t.Errorf("%+v", r)
 	}
@@ -363,7 +363,7 @@ func TestDriver_judge(t *testing.T) {
 	})
 	a := attempt(b, 3, 1)
 	a.Judging = true
-	if r := send(t, newDriver(t, newMemory()), a); r.Outcome != arena.OutcomeAnswered || r.Answer.Reasoning != "both" {
+	if r := send(t, newDriver(t, newMemoryStore()), a); r.Outcome != arena.OutcomeAnswered || r.Answer.Reasoning != "both" {
 		t.Errorf("%+v", r)
 	}
 	posts := b.posts()
@@ -375,7 +375,7 @@ func TestDriver_judge(t *testing.T) {
 // HTTPS is a must beyond one's own machine (5.1, 11).
 func TestDriver_https(t *testing.T) {
 	t.Parallel()
-	d := newDriver(t, newMemory())
+	d := newDriver(t, newMemoryStore())
 	a := protocoltest.NewAttempt("http://agent.example/agora", enough)
 	if r := send(t, d, a); r.Outcome != arena.OutcomeError || !r.Unreached || r.Reason != "https_required" {
 		t.Errorf("%+v", r)
@@ -385,7 +385,7 @@ func TestDriver_https(t *testing.T) {
 	}
 	// In development it goes on, to what the guard says.
 	a.Seat.Endpoint = "http://192.0.2.1/agora"
-	if r := send(t, newDriverWith(t, newMemory(), true), a); !r.Unreached || r.Reason != "blocked" {
+	if r := send(t, newDriverWith(t, newMemoryStore(), true), a); !r.Unreached || r.Reason != "blocked" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -412,7 +412,7 @@ func TestDriver_Probe(t *testing.T) {
 		{404, `{"status":"success"}`, "status_404", []string{"trivia"}, 1},
 	} {
 		b := newBob(t, "", func(int, heard) (int, string) { return c.status, c.reply })
-		h := newDriver(t, newMemory()).Probe(t.Context(), arena.Agent{ID: "ag_1", Endpoint: b.URL + "/agora", Leagues: []string{"trivia"}})
+		h := newDriver(t, newMemoryStore()).Probe(t.Context(), arena.Agent{ID: "ag_1", Endpoint: b.URL + "/agora", Leagues: []string{"trivia"}})
 		if h.OK != (c.reason == "") || h.Reason != c.reason || !slices.Equal(h.Capabilities, c.plays) || h.MaxConcurrent != c.atOnce || h.CheckedAt.IsZero() {
 			t.Errorf("%s: %+v", c.reply, h)
 		}

@@ -44,8 +44,8 @@ func doc(t testing.TB, name string) agora.Document {
 	return d
 }
 
-// memory keeps mail, conversations and bases as the store does.
-type memory struct {
+// memoryStore keeps mail, conversations and bases as the store does.
+type memoryStore struct {
 	mu            sync.Mutex
 	mail          []arena.Mail
 	expires       map[int64]time.Time
@@ -58,14 +58,14 @@ type memory struct {
 	slow          time.Duration // how long a look for an answer takes
 }
 
-func newMemory() *memory {
-	return &memory{
+func newMemoryStore() *memoryStore {
+	return &memoryStore{
 		expires: map[int64]time.Time{}, conversations: map[[32]byte]arena.Conversation{}, bases: map[[32]byte]string{},
 		alive: map[string]time.Time{}, atOnce: map[string]int{}, ways: map[string]string{},
 	}
 }
 
-func (m *memory) PutMail(_ context.Context, mail arena.Mail, expires time.Time) (arena.Mail, error) {
+func (m *memoryStore) PutMail(_ context.Context, mail arena.Mail, expires time.Time) (arena.Mail, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, there := range m.mail {
@@ -81,7 +81,7 @@ func (m *memory) PutMail(_ context.Context, mail arena.Mail, expires time.Time) 
 	return mail, m.fail
 }
 
-func (m *memory) Mail(_ context.Context, box string, after int64, limit int, now time.Time) (found []arena.Mail, err error) {
+func (m *memoryStore) Mail(_ context.Context, box string, after int64, limit int, now time.Time) (found []arena.Mail, err error) {
 	if strings.HasPrefix(box, "agora/answer/") {
 		time.Sleep(m.slow)
 	}
@@ -95,7 +95,7 @@ func (m *memory) Mail(_ context.Context, box string, after int64, limit int, now
 	return found, m.fail
 }
 
-func (m *memory) DropMail(_ context.Context, box string, upTo int64) error {
+func (m *memoryStore) DropMail(_ context.Context, box string, upTo int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for n := range m.mail {
@@ -106,11 +106,11 @@ func (m *memory) DropMail(_ context.Context, box string, upTo int64) error {
 	return m.fail
 }
 
-func (m *memory) Once(context.Context, string, string, [32]byte, time.Time, time.Time) (bool, error) {
+func (m *memoryStore) Once(context.Context, string, string, [32]byte, time.Time, time.Time) (bool, error) {
 	return true, m.fail
 }
 
-func (m *memory) OpenConversation(_ context.Context, c arena.Conversation, perAddress int) error {
+func (m *memoryStore) OpenConversation(_ context.Context, c arena.Conversation, perAddress int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, other := range m.conversations {
@@ -125,7 +125,7 @@ func (m *memory) OpenConversation(_ context.Context, c arena.Conversation, perAd
 	return m.fail
 }
 
-func (m *memory) Conversation(_ context.Context, key [32]byte) (arena.Conversation, error) {
+func (m *memoryStore) Conversation(_ context.Context, key [32]byte) (arena.Conversation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c, ok := m.conversations[key]
@@ -135,7 +135,7 @@ func (m *memory) Conversation(_ context.Context, key [32]byte) (arena.Conversati
 	return c, m.fail
 }
 
-func (m *memory) UpdateConversation(_ context.Context, key [32]byte, apply func(*arena.Conversation)) (arena.Conversation, error) {
+func (m *memoryStore) UpdateConversation(_ context.Context, key [32]byte, apply func(*arena.Conversation)) (arena.Conversation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.conversations[key]
@@ -144,7 +144,7 @@ func (m *memory) UpdateConversation(_ context.Context, key [32]byte, apply func(
 	return c, m.fail
 }
 
-func (m *memory) SetSecretBase(_ context.Context, agentID string, hash [32]byte, _ time.Time) error {
+func (m *memoryStore) SetSecretBase(_ context.Context, agentID string, hash [32]byte, _ time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for h, id := range m.bases {
@@ -156,7 +156,7 @@ func (m *memory) SetSecretBase(_ context.Context, agentID string, hash [32]byte,
 	return m.fail
 }
 
-func (m *memory) AgentOfBase(_ context.Context, hash [32]byte) (string, error) {
+func (m *memoryStore) AgentOfBase(_ context.Context, hash [32]byte) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if id, ok := m.bases[hash]; ok || m.fail != nil {
@@ -165,45 +165,45 @@ func (m *memory) AgentOfBase(_ context.Context, hash [32]byte) (string, error) {
 	return "", arena.Errorf(arena.CodeNotFound, "none")
 }
 
-func (m *memory) KeepAlive(_ context.Context, agentID string, until time.Time, atOnce int) error {
+func (m *memoryStore) KeepAlive(_ context.Context, agentID string, until time.Time, atOnce int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.alive[agentID], m.atOnce[agentID] = until, atOnce
 	return m.fail
 }
 
-func (m *memory) AliveUntil(_ context.Context, agentID string) (time.Time, int, error) {
+func (m *memoryStore) AliveUntil(_ context.Context, agentID string) (time.Time, int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.alive[agentID], m.atOnce[agentID], m.fail
 }
 
-func (m *memory) AgoraWay(_ context.Context, agentID, endpoint string) (string, error) {
+func (m *memoryStore) AgoraWay(_ context.Context, agentID, endpoint string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ways[agentID+" "+endpoint], m.fail
 }
 
-func (m *memory) SetAgoraWay(_ context.Context, agentID, endpoint, way string) error {
+func (m *memoryStore) SetAgoraWay(_ context.Context, agentID, endpoint, way string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ways[agentID+" "+endpoint] = way
 	return m.fail
 }
 
-func (m *memory) box(t testing.TB) *mailbox.Inbox {
+func (m *memoryStore) box(t testing.TB) *mailbox.Inbox {
 	t.Helper()
 	box, err := mailbox.NewInbox(m, mailbox.NewNotifier(nil), time.Now)
 	must(t, err)
 	return box
 }
 
-func newDriver(t *testing.T, m *memory) *agora.Driver {
+func newDriver(t *testing.T, m *memoryStore) *agora.Driver {
 	t.Helper()
 	return newDriverWith(t, m, false)
 }
 
-func newDriverWith(t *testing.T, m *memory, plainHTTP bool) *agora.Driver {
+func newDriverWith(t *testing.T, m *memoryStore, plainHTTP bool) *agora.Driver {
 	t.Helper()
 	return driverOf(t, m, plainHTTP, patient())
 }
@@ -215,13 +215,13 @@ func patient() func() time.Time {
 	return func() time.Time { return began.Add(time.Duration(looks.Add(1)) * time.Microsecond) }
 }
 
-func driverOf(t *testing.T, m *memory, plainHTTP bool, now func() time.Time) *agora.Driver {
+func driverOf(t *testing.T, m *memoryStore, plainHTTP bool, now func() time.Time) *agora.Driver {
 	t.Helper()
 	guard, err := protocol.NewGuard(protocol.GuardOptions{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	must(t, err)
 	client, err := protocol.NewClient(guard, protocol.ClientOptions{Now: now, TLSTimeout: 100 * time.Millisecond})
 	must(t, err)
-	d, err := agora.New(agora.Options{Client: client, Box: m.box(t), Bases: m, Ways: m, Now: now, PlainHTTP: plainHTTP})
+	d, err := agora.New(agora.Options{Client: client, Inbox: m.box(t), Bases: m, Ways: m, Now: now, PlainHTTP: plainHTTP})
 	must(t, err)
 	t.Cleanup(func() { d.Close(); client.Close() })
 	return d

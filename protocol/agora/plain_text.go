@@ -24,13 +24,13 @@ func named(leagues []league, said []string) (league, bool) {
 	return league{}, false
 }
 
-// words answers plain words by plain words, in their language. A conversation
-// remembers the league it was about.
-func (s *Server) words(ctx context.Context, c *call, text string) (string, error) {
+// plainText answers a plain-text request in its language. The conversation
+// keeps the league that was named last.
+func (s *Server) plainText(ctx context.Context, c *call, text string) (string, error) {
 	said := tokens(text)
 	leagues, err := s.leagues(ctx, c)
 	if err != nil {
-		return "", wordsOf(err)
+		return "", plainTextError(err)
 	}
 	meant, book := understand(s.books, said)
 	about, ok := named(leagues, said)
@@ -38,7 +38,7 @@ func (s *Server) words(ctx context.Context, c *call, text string) (string, error
 		if meant == intentHelp {
 			meant, book = s.asked(c, book)
 		}
-		err = s.remember(ctx, c, func(m *memory) { m.League, m.Asked, m.Language = about.League, "", "" })
+		err = s.updateState(ctx, c, func(m *conversationState) { m.League, m.Asked, m.Language = about.League, "", "" })
 	} else {
 		about, ok = s.recall(c, leagues)
 	}
@@ -56,7 +56,7 @@ func (s *Server) words(ctx context.Context, c *call, text string) (string, error
 		answer, err = v.saidRating(ctx, c, said, about)
 	case intentLeader, intentStandings:
 		if !ok {
-			return v.whichLeague(), s.remember(ctx, c, func(m *memory) { m.Asked, m.Language = meant, book.Language })
+			return v.whichLeague(), s.updateState(ctx, c, func(m *conversationState) { m.Asked, m.Language = meant, book.Language })
 		}
 		answer, err = v.saidTable(ctx, c, about, meant == intentLeader)
 	case intentNext:
@@ -70,13 +70,14 @@ func (s *Server) words(ctx context.Context, c *call, text string) (string, error
 	case intentHelp:
 		answer = s.help(leagues)
 	}
-	return answer, wordsOf(err)
+	return answer, plainTextError(err)
 }
 
-// Ask answers plain words of a client at an address, outside a conversation.
+// Ask answers a plain-text request of a client at an address, outside a
+// conversation.
 // Errors are *arena.Error or the arena's own.
 func (s *Server) Ask(ctx context.Context, address, text string) (string, error) {
-	answer, err := s.words(ctx, &call{address: address}, text)
+	answer, err := s.plainText(ctx, &call{address: address}, text)
 	return answer, outward(err)
 }
 
@@ -115,7 +116,7 @@ func (s *Server) asked(c *call, book *phraseBook) (intent, *phraseBook) {
 	if c.conversation == nil {
 		return intentHelp, book
 	}
-	m := readMemory(*c.conversation)
+	m := readState(*c.conversation)
 	for _, b := range s.books {
 		if b.Language == m.Language {
 			book = b
@@ -134,8 +135,9 @@ func (s *Server) help(leagues []league) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// wordsOf makes a fault, which belongs to a document, a failure of Agora's own.
-func wordsOf(err error) error {
+// plainTextError converts a fault, which belongs to a document, to a failure of
+// Agora.
+func plainTextError(err error) error {
 	if f, ok := err.(fault); ok { //nolint:errorlint // faultOf returns it unwrapped
 		return failure(string(f))
 	}
@@ -145,7 +147,7 @@ func wordsOf(err error) error {
 // recall returns the league of the conversation, or the only one there is.
 func (s *Server) recall(c *call, leagues []league) (league, bool) {
 	if c.conversation != nil {
-		last := readMemory(*c.conversation).League
+		last := readState(*c.conversation).League
 		for _, l := range leagues {
 			if l.League == last {
 				return l, true

@@ -10,29 +10,29 @@ import (
 	"github.com/agora-arena/arena/protocol"
 )
 
-// handout is a task on its way to an agent that polls.
-type handout struct {
-	Key      string          `json:"key"` // names the box of the answer; cannot be guessed
+// polledTask is a task on its way to an agent that polls.
+type polledTask struct {
+	Key      string          `json:"key"` // names the inbox of the answer; cannot be guessed
 	MatchID  string          `json:"match_id"`
 	Deadline int64           `json:"deadline"` // unix milliseconds
 	Request  json.RawMessage `json:"request"`
 }
 
-func taskBox(agentID string) string { return "agora/task/" + agentID }
-func answerBox(key string) string   { return "agora/answer/" + key }
+func taskInbox(agentID string) string { return "agora/task/" + agentID }
+func answerInbox(key string) string   { return "agora/answer/" + key }
 
 // spare is how much longer than its time limit a message is kept.
 const spare = 5 * time.Second
 
-// deal leaves the task for an agent that polls and waits for its answer,
-// which may come in at any node. The clock runs from the moment that the task
-// lies there.
-func (d *Driver) deal(ctx context.Context, a arena.Attempt, body []byte) arena.Reply {
+// dispatchPolled puts the task into the inbox of an agent that polls and waits
+// for its answer, which any node may receive. The clock starts when the task is
+// stored.
+func (d *Driver) dispatchPolled(ctx context.Context, a arena.Attempt, body []byte) arena.Reply {
 	r := arena.Reply{Outcome: arena.OutcomeVoid, Request: body}
-	out := handout{Key: rand.Text(), MatchID: a.MatchID, Deadline: d.o.Now().Add(a.TimeLimit).UnixMilli(), Request: body}
+	out := polledTask{Key: rand.Text(), MatchID: a.MatchID, Deadline: d.o.Now().Add(a.TimeLimit).UnixMilli(), Request: body}
 	mail, err := encode(out)
 	if err == nil {
-		err = d.o.Box.Put(ctx, taskBox(a.Seat.AgentID), out.Key, mail, a.TimeLimit+spare)
+		err = d.o.Inbox.Put(ctx, taskInbox(a.Seat.AgentID), out.Key, mail, a.TimeLimit+spare)
 	}
 	if err != nil {
 		r.Reason, r.Detail = "not_stored", "the arena could not leave the task for the agent"
@@ -41,7 +41,7 @@ func (d *Driver) deal(ctx context.Context, a arena.Attempt, body []byte) arena.R
 	r.SentAt = d.o.Now()
 	waiting, cancel := context.WithTimeout(ctx, a.TimeLimit)
 	defer cancel()
-	got, err := d.o.Box.Next(waiting, answerBox(out.Key), 0, 1)
+	got, err := d.o.Inbox.Next(waiting, answerInbox(out.Key), 0, 1)
 	r.Elapsed = d.o.Now().Sub(r.SentAt)
 	var v protocol.Verdict
 	switch {
@@ -62,8 +62,8 @@ func (d *Driver) deal(ctx context.Context, a arena.Attempt, body []byte) arena.R
 	return r
 }
 
-// silent is the outcome of a task without an answer: too slow, or not there at
-// all, which is to a polling agent what a refused connection is to others.
+// silent returns the verdict on a task without an answer: a timeout, or
+// unreached if the agent has stopped polling.
 func (d *Driver) silent(ctx context.Context, agentID string) protocol.Verdict {
 	until, _, err := d.o.Bases.AliveUntil(ctx, agentID)
 	if err == nil && !d.o.Now().Before(until) {

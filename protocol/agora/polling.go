@@ -153,7 +153,7 @@ func (s *Server) next(ctx context.Context, c *call, in operation) (any, error) {
 	case in.After != nil:
 		after = int64(*in.After)
 	case c.conversation != nil:
-		answered = readMemory(*c.conversation).Answered
+		answered = readState(*c.conversation).Answered
 	}
 	waiting, done, ok := s.polls.begin(ctx, c.agentID, maxPollsPerAgent, wait)
 	if !ok {
@@ -164,7 +164,7 @@ func (s *Server) next(ctx context.Context, c *call, in operation) (any, error) {
 		return nil, err
 	}
 	for {
-		mails, err := s.o.Box.Next(waiting, taskBox(c.agentID), after, nextBatch)
+		mails, err := s.o.Inbox.Next(waiting, taskInbox(c.agentID), after, nextBatch)
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +173,7 @@ func (s *Server) next(ctx context.Context, c *call, in operation) (any, error) {
 		}
 		for _, m := range mails {
 			after = m.N
-			h, now := readHandout(m), s.o.Now()
+			h, now := readPolledTask(m), s.o.Now()
 			deadline := time.UnixMilli(h.Deadline)
 			if !now.Before(deadline) || slices.Contains(answered, m.N) {
 				continue
@@ -184,7 +184,7 @@ func (s *Server) next(ctx context.Context, c *call, in operation) (any, error) {
 	}
 }
 
-func readHandout(m arena.Mail) (h handout) {
+func readPolledTask(m arena.Mail) (h polledTask) {
 	_ = json.Unmarshal(m.Body, &h) // the driver has encoded it
 	return h
 }
@@ -200,26 +200,26 @@ func (s *Server) take(ctx context.Context, c *call, in operation) (any, error) {
 		return nil, fault("Too many polls")
 	}
 	defer done()
-	mails, err := s.o.Box.Next(looking, taskBox(c.agentID), task-1, 1)
+	mails, err := s.o.Inbox.Next(looking, taskInbox(c.agentID), task-1, 1)
 	if err != nil {
 		return nil, err
 	}
 	if len(mails) == 0 || mails[0].N != task {
 		return nil, fault("Unknown task")
 	}
-	h, now := readHandout(mails[0]), s.o.Now()
+	h, now := readPolledTask(mails[0]), s.o.Now()
 	deadline := time.UnixMilli(h.Deadline)
 	if now.After(deadline) {
 		return nil, fault("Too late")
 	}
-	err = s.o.Box.Put(ctx, answerBox(h.Key), "answer", in.Reply, deadline.Sub(now)+spare)
+	err = s.o.Inbox.Put(ctx, answerInbox(h.Key), "answer", in.Reply, deadline.Sub(now)+spare)
 	if arena.CodeOf(err) == arena.CodeConflict {
 		return nil, fault("Already answered")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return map[string]bool{"accepted": true}, s.remember(ctx, c, func(m *memory) {
+	return map[string]bool{"accepted": true}, s.updateState(ctx, c, func(m *conversationState) {
 		if !slices.Contains(m.Answered, task) {
 			m.Answered = append(m.Answered, task)
 		}

@@ -17,27 +17,27 @@ import (
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
-// dealt is a driver whose agent polls the front.
-type dealt struct {
+// polled is a driver with an agent that polls the front.
+type polled struct {
 	*front
 	driver *agora.Driver
 	base   string
 }
 
-func deal(t *testing.T) *dealt {
+func newPolled(t *testing.T) *polled {
 	t.Helper()
 	f := newFront(t)
 	guard, err := protocol.NewGuard(protocol.GuardOptions{})
 	must(t, err)
 	client, err := protocol.NewClient(guard, protocol.ClientOptions{Now: time.Now})
 	must(t, err)
-	d, err := agora.New(agora.Options{Client: client, Box: f.memory.box(t), Bases: f.memory, Ways: f.memory, Now: time.Now})
+	d, err := agora.New(agora.Options{Client: client, Inbox: f.memory.box(t), Bases: f.memory, Ways: f.memory, Now: time.Now})
 	must(t, err)
-	return &dealt{front: f, driver: d, base: f.base("ag_a")}
+	return &polled{front: f, driver: d, base: f.base("ag_a")}
 }
 
 // put starts an attempt.
-func (d *dealt) put(ctx context.Context, round int, limit time.Duration) <-chan arena.Reply {
+func (d *polled) put(ctx context.Context, round int, limit time.Duration) <-chan arena.Reply {
 	d.t.Helper()
 	a := protocoltest.NewAttempt("", limit)
 	a.Round, a.Seat.AgentID, a.Deadline = round, "ag_a", time.Now().Add(limit)
@@ -56,7 +56,7 @@ type nextTask struct {
 }
 
 // op sends an operation of the agent and reads the reply.
-func (d *dealt) op(path, body string) nextTask {
+func (d *polled) op(path, body string) nextTask {
 	d.t.Helper()
 	message := under(d.t, "agent", body, "")
 	if strings.Contains(path, "/conversations/") {
@@ -80,7 +80,7 @@ func answerOf(task int64, reply string) string {
 func TestPolling(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := deal(t)
+		d := newPolled(t)
 		session := d.post(d.base, under(t, "agent", `{"op":"next","wait_seconds":1,"max_concurrent":3.0}`, `,"multiround":true`))
 		if !session.says(`{"task":null}`) || session.ID == "" {
 			t.Fatalf("%s", session.Raw)
@@ -151,7 +151,7 @@ func TestPolling_outcomes(t *testing.T) {
 		{``, arena.OutcomeTimeout, false, "time_limit"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			d := deal(t)
+			d := newPolled(t)
 			replies := d.put(t.Context(), 1, 10*time.Second)
 			n := d.op(d.base, `{"op":"next"}`)
 			if c.reply != "" {
@@ -180,7 +180,7 @@ func TestPolling_outcomes(t *testing.T) {
 func TestPolling_late(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := deal(t)
+		d := newPolled(t)
 		d.memory.slow = 4 * time.Second
 		replies := d.put(t.Context(), 1, 3*time.Second)
 		n := d.op(d.base, `{"op":"next"}`)
@@ -197,7 +197,7 @@ func TestPolling_late(t *testing.T) {
 func TestPolling_away(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := deal(t)
+		d := newPolled(t)
 		agent := arena.Agent{ID: "ag_a"}
 		if h := d.driver.Probe(t.Context(), agent); h.OK || h.Reason != "not_polling" || h.Detail == "" {
 			t.Errorf("%+v", h)
@@ -231,7 +231,7 @@ func TestPolling_away(t *testing.T) {
 func TestPolling_void(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := deal(t)
+		d := newPolled(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		replies := d.put(ctx, 1, time.Minute)
 		synctest.Wait()
@@ -253,7 +253,7 @@ func TestPolling_void(t *testing.T) {
 func TestPolling_bounds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := deal(t)
+		d := newPolled(t)
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
@@ -294,7 +294,7 @@ func TestPolling_bounds(t *testing.T) {
 func TestPolling_several(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := deal(t)
+		d := newPolled(t)
 		first := d.put(t.Context(), 1, time.Minute)
 		synctest.Wait()
 		second := d.put(t.Context(), 2, time.Minute)
@@ -325,7 +325,7 @@ func TestPolling_several(t *testing.T) {
 
 func TestPolling_events(t *testing.T) {
 	t.Parallel()
-	d := deal(t)
+	d := newPolled(t)
 	a := d.post(d.base, under(t, "agent", `{"op":"event","match_id":"m_1","events":[{"type":"thinking","message":"hm"},{"type":"answer"}]}`, ""))
 	if !a.says(`{"accepted":2}`) || !slices.Equal(d.events, []string{`m_1 ag_a {"type":"thinking","message":"hm"}`, `m_1 ag_a {"type":"answer"}`}) {
 		t.Errorf("%s, %q", a.Raw, d.events)
@@ -341,7 +341,7 @@ func TestPolling_events(t *testing.T) {
 func TestPolling_across_nodes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		here := deal(t)
+		here := newPolled(t)
 		there := newFrontOn(t, here.memory)
 		session := there.post(here.base, under(t, "agent", `{"op":"next","wait_seconds":1}`, `,"multiround":true`))
 		at := here.base + "/conversations/" + session.ID

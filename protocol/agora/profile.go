@@ -10,7 +10,7 @@ import (
 func (d *Driver) WithClient(client *protocol.Client) *Driver {
 	o := d.o
 	o.Client = client
-	return &Driver{o: o, docs: d.docs, talks: talks{open: map[string]talk{}}}
+	return &Driver{o: o, docs: d.docs, conversations: conversations{open: map[string]conversation{}}}
 }
 
 // Profile describes two-party Agora to the conformance kit.

@@ -39,7 +39,7 @@ type Events interface {
 // ServerOptions are the parts of a Server. All but PerAddress are needed.
 type ServerOptions struct {
 	Store    Store
-	Box      *mailbox.Inbox
+	Inbox    *mailbox.Inbox
 	Accounts Accounts
 	Agents   Agents
 	Reads    Reads
@@ -79,7 +79,7 @@ type subject struct {
 
 // NewServer makes a Server.
 func NewServer(o ServerOptions) (*Server, error) {
-	if o.Store == nil || o.Box == nil || o.Accounts == nil || o.Agents == nil || o.Reads == nil || o.Visible == nil || o.Events == nil || o.Awake == nil || o.PublicURL == "" || o.Now == nil || o.Logger == nil {
+	if o.Store == nil || o.Inbox == nil || o.Accounts == nil || o.Agents == nil || o.Reads == nil || o.Visible == nil || o.Events == nil || o.Awake == nil || o.PublicURL == "" || o.Now == nil || o.Logger == nil {
 		return nil, errors.New("agora server: a part is missing")
 	}
 	docs, err := readDocuments()
@@ -275,7 +275,7 @@ func (s *Server) answer(w http.ResponseWriter, c *call, hash string, m message, 
 	ctx := c.request.Context()
 	var said string
 	if hash == "" {
-		said, err = s.words(ctx, c, text)
+		said, err = s.plainText(ctx, c, text)
 	} else {
 		said, err = s.underDocument(ctx, c, hash, text)
 	}

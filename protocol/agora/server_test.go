@@ -23,7 +23,7 @@ import (
 type front struct {
 	*agora.Server
 	t      *testing.T
-	memory *memory
+	memory *memoryStore
 	api    *services
 
 	mu     sync.Mutex
@@ -57,15 +57,15 @@ func (f *front) Accept(_ context.Context, matchID, agentID string, event []byte)
 
 func newFront(t *testing.T) *front {
 	t.Helper()
-	return newFrontOn(t, newMemory())
+	return newFrontOn(t, newMemoryStore())
 }
 
 // newFrontOn makes a front that shares its storage with others.
-func newFrontOn(t *testing.T, m *memory) *front {
+func newFrontOn(t *testing.T, m *memoryStore) *front {
 	t.Helper()
 	f := &front{t: t, memory: m, api: &services{t: t}}
 	server, err := agora.NewServer(agora.ServerOptions{
-		Store: f.memory, Box: f.memory.box(t), Accounts: f.api, Agents: f.api, Reads: f.api, Visible: f.api, Events: f, PublicURL: "https://arena.example", PerAddress: 3,
+		Store: f.memory, Inbox: f.memory.box(t), Accounts: f.api, Agents: f.api, Reads: f.api, Visible: f.api, Events: f, PublicURL: "https://arena.example", PerAddress: 3,
 		Awake: func(_ context.Context, id string) {
 			f.mu.Lock()
 			defer f.mu.Unlock()

@@ -37,7 +37,7 @@ func listens(t *testing.T, tr *protocoltest.Transcript) {
 		said(`{"error":"RATE_LIMITED"}`, `,"conversationExpires":`, fmt.Sprint(time.Now().Add(time.Hour).Unix())),
 	}
 	b := newBob(t, "", func(n int, _ heard) (int, string) { return 200, replies[n-1] })
-	d := newDriver(t, newMemory())
+	d := newDriver(t, newMemoryStore())
 	for n, want := range []arena.Outcome{arena.OutcomeAnswered, arena.OutcomeRateLimited} {
 		if r := send(t, d, attempt(b, n+1, 2)); r.Outcome != want {
 			t.Fatalf("round %d: %s %s", n+1, r.Outcome, r.Detail)
@@ -76,7 +76,7 @@ func listens(t *testing.T, tr *protocoltest.Transcript) {
 func polls(t *testing.T, tr *protocoltest.Transcript) {
 	t.Helper()
 	tr.Say("### An agent that polls")
-	d := deal(t)
+	d := newPolled(t)
 	exchange := func(say, path, message string) answer {
 		t.Helper()
 		a := d.post(path, message)

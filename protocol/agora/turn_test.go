@@ -34,7 +34,7 @@ func TestTurn_elapsed(t *testing.T) {
 // when nothing is left.
 func TestTurn_no_time_left(t *testing.T) {
 	t.Parallel()
-	turn := &turn{d: &Driver{o: Options{Now: time.Now}}, talk: talk{id: "c1"}}
+	turn := &turn{d: &Driver{o: Options{Now: time.Now}}, conv: conversation{id: "c1"}}
 	if v, answer := turn.ask(t.Context()); v.Outcome != arena.OutcomeTimeout || answer != nil || v.Retry {
 		t.Errorf("%+v", v)
 	}

@@ -14,13 +14,13 @@ type way string
 
 // The ways, in the order in which they are tried.
 const (
-	byHex    way = "hex"    // hexadecimal hash, text as a percent-encoded data URI: the standard's form
-	byBase64 way = "base64" // hash in base64, as the library of the protocol's authors writes it
-	byData   way = "data"   // the same, with the text as a base64 data URI
-	byWords  way = "words"  // no document: natural language
+	byHex       way = "hex"    // hexadecimal hash, text as a percent-encoded data URI: the standard's form
+	byBase64    way = "base64" // hash in base64, as the library of the protocol's authors writes it
+	byData      way = "data"   // the same, with the text as a base64 data URI
+	byPlainText way = "words"  // no document: natural language
 )
 
-func ways() []way { return []way{byHex, byBase64, byData, byWords} }
+func ways() []way { return []way{byHex, byBase64, byData, byPlainText} }
 
 func (w way) String() string {
 	switch w {
@@ -30,7 +30,7 @@ func (w way) String() string {
 		return "base64 hash"
 	case byData:
 		return "base64 data: source"
-	case byWords:
+	case byPlainText:
 		return "plain words"
 	}
 	return string(w)
@@ -38,7 +38,7 @@ func (w way) String() string {
 
 // text returns the body that puts a task to an agent.
 func (w way) text(a arena.Attempt, taskJSON string) string {
-	if w == byWords {
+	if w == byPlainText {
 		return inWords(a, taskJSON)
 	}
 	return taskJSON
@@ -47,7 +47,7 @@ func (w way) text(a arena.Attempt, taskJSON string) string {
 // request returns the first message of a conversation under the document.
 func (w way) request(doc Document, body string) request {
 	r := request{Sources: []string{}, Body: body}
-	if w == byWords {
+	if w == byPlainText {
 		return r
 	}
 	hash, source := doc.Hash(), doc.Source()

@@ -73,7 +73,7 @@ func TestDriver_ways(t *testing.T) {
 	} {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
-			m, b := newMemory(), picky(t, form)
+			m, b := newMemoryStore(), picky(t, form)
 			for range 2 { // the second driver is that of another node
 				if r := send(t, newDriver(t, m), attempt(b, 1, 1)); r.Outcome != arena.OutcomeAnswered || r.Answer.Answer != "Canberra" {
 					t.Fatalf("%+v", r)
@@ -89,7 +89,7 @@ func TestDriver_ways(t *testing.T) {
 // A health check finds the way, and the match uses it at once.
 func TestDriver_Probe_finds_the_way(t *testing.T) {
 	t.Parallel()
-	m, b := newMemory(), picky(t, "data")
+	m, b := newMemoryStore(), picky(t, "data")
 	a := attempt(b, 1, 1)
 	g := arena.Agent{ID: a.Seat.AgentID, Endpoint: a.Seat.Endpoint, Leagues: []string{"trivia"}}
 	d := newDriver(t, m)
@@ -109,7 +109,7 @@ func TestDriver_Probe_finds_the_way(t *testing.T) {
 // An agent that refuses all ways is unhealthy, also after it accepted one.
 func TestDriver_every_way_refused(t *testing.T) {
 	t.Parallel()
-	m, b := newMemory(), picky(t, "none")
+	m, b := newMemoryStore(), picky(t, "none")
 	a := attempt(b, 1, 1)
 	d := newDriver(t, m)
 	must(t, m.SetAgoraWay(t.Context(), a.Seat.AgentID, a.Seat.Endpoint, "base64"))
@@ -148,7 +148,7 @@ func TestDriver_ways_host_busy(t *testing.T) {
 		}
 		return 400, "{}"
 	})
-	d := newDriver(t, newMemory())
+	d := newDriver(t, newMemoryStore())
 	reasons := map[string]int{}
 	for range 40 {
 		h := d.Probe(t.Context(), arena.Agent{ID: "ag_1", Endpoint: b.URL + "/", Leagues: []string{"trivia"}})

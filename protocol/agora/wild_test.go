@@ -26,13 +26,13 @@ func TestWild_receiver(t *testing.T) {
 		t.Run(fmt.Sprintf("knows the document %t", knows), func(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
-			talks := map[string]int{}
+			turns := map[string]int{}
 			b := newBob(t, "", func(n int, h heard) (int, string) {
 				mu.Lock()
 				defer mu.Unlock()
 				id, follows := strings.CutPrefix(h.Path, "/conversations/")
 				switch {
-				case follows && talks[id] == 0:
+				case follows && turns[id] == 0:
 					return 200, `{"status":"error","message":"Conversation not found."}`
 				case follows:
 				case h.Raw["protocolHash"] == nil || h.Raw["protocolSources"] == nil:
@@ -54,12 +54,12 @@ func TestWild_receiver(t *testing.T) {
 					id = fmt.Sprintf("9b1deb4d-%d", n)
 					reply += `,"conversationId":"` + id + `"`
 				}
-				if talks[id]++; talks[id] == 2 { // forgets it then
-					delete(talks, id)
+				if turns[id]++; turns[id] == 2 { // forgets it then
+					delete(turns, id)
 				}
 				return 200, reply + "}"
 			})
-			d := newDriver(t, newMemory())
+			d := newDriver(t, newMemoryStore())
 			for round := range 4 {
 				a := attempt(b, round+1, 5)
 				a.Seat.Endpoint = b.URL + "/"
