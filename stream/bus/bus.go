@@ -52,7 +52,7 @@ type Bus struct {
 	mu     sync.RWMutex
 	subs   map[string]*subscription // by topic; what is wanted, whether Redis is there or not
 	client redis.UniversalClient    // nil before Redis was reached for the first time
-	lanes  []*shard                 // one, or laneCount on a cluster
+	shards []*shard                 // one, or shardCount on a cluster
 }
 
 // subscription is what somebody on this node listens to.
@@ -60,7 +60,7 @@ type subscription struct {
 	message func(node string, payload []byte)
 	link    func(up bool)
 	linked  atomic.Bool
-	last    map[string]uint64 // the last message by sending node; its lane alone uses it
+	last    map[string]uint64 // the last message by sending node; its shard alone uses it
 }
 
 // timing holds the durations that the tests shorten.
@@ -129,7 +129,7 @@ func (b *Bus) Close() error {
 // Publish sends a message to all other nodes that subscribe to the topic. The
 // payload must not be changed afterwards.
 func (b *Bus) Publish(topic string, payload []byte) {
-	b.out.put(letter{topic: topic, kind: kindMessage, payload: payload})
+	b.out.put(message{topic: topic, kind: kindMessage, payload: payload})
 }
 
 // Subscribe starts to listen to a topic. message is called for each message of
@@ -145,7 +145,7 @@ func (b *Bus) listen(topic string, message func(node string, payload []byte), li
 	s := &subscription{message: message, link: link, last: map[string]uint64{}}
 	b.mu.Lock()
 	b.subs[topic] = s
-	l := b.lane(topic)
+	l := b.shard(topic)
 	b.mu.Unlock()
 	if l != nil {
 		l.markChanged(topic)
@@ -156,7 +156,7 @@ func (b *Bus) listen(topic string, message func(node string, payload []byte), li
 func (b *Bus) Unsubscribe(topic string) {
 	b.mu.Lock()
 	delete(b.subs, topic)
-	l := b.lane(topic)
+	l := b.shard(topic)
 	b.mu.Unlock()
 	if l != nil {
 		l.markChanged(topic)
@@ -164,7 +164,7 @@ func (b *Bus) Unsubscribe(topic string) {
 }
 
 // Wake wakes all other nodes. Many calls become one.
-func (b *Bus) Wake() { b.out.ring() }
+func (b *Bus) Wake() { b.out.putWake() }
 
 // Woken returns a channel that receives when another node calls Wake, or may
 // have done so while the connection was down. Many calls become one.
@@ -194,64 +194,64 @@ func (b *Bus) subscription(topic string) *subscription {
 	return b.subs[topic]
 }
 
-// laneCount is how many lanes a cluster gets: enough to spread over its
-// shards, few enough to have a connection each.
-const laneCount = 64
+// shardCount is the number of shards on a cluster: enough to spread over its
+// nodes, few enough to have a connection each.
+const shardCount = 64
 
-// laneOf returns the number of a topic's lane.
-func laneOf(topic string, lanes int) int {
-	if lanes == 1 {
+// shardOf returns the number of a topic's shard.
+func shardOf(topic string, shards int) int {
+	if shards == 1 {
 		return 0
 	}
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(topic))         // documented never to fail
-	return int(h.Sum32() % uint32(lanes)) //nolint:gosec // G115: at most laneCount
+	_, _ = h.Write([]byte(topic))          // documented never to fail
+	return int(h.Sum32() % uint32(shards)) //nolint:gosec // G115: at most shardCount
 }
 
 // Channel returns the channel of a topic on a cluster. What stands in its braces
 // decides on its hash slot.
-func Channel(topic string) string { return lanePrefix(laneOf(topic, laneCount)) + topic }
+func Channel(topic string) string { return shardPrefix(shardOf(topic, shardCount)) + topic }
 
-func lanePrefix(lane int) string { return "arena:{" + strconv.Itoa(lane) + "}:" }
+func shardPrefix(shard int) string { return "arena:{" + strconv.Itoa(shard) + "}:" }
 
-// lane returns the lane of a topic, nil before Redis was reached. b.mu is held.
-func (b *Bus) lane(topic string) *shard {
-	if b.lanes == nil {
+// shard returns the shard of a topic, nil before Redis was reached. b.mu is held.
+func (b *Bus) shard(topic string) *shard {
+	if b.shards == nil {
 		return nil
 	}
-	return b.lanes[laneOf(topic, len(b.lanes))]
+	return b.shards[shardOf(topic, len(b.shards))]
 }
 
-// run connects, then listens on every lane and sends.
+// run connects, then listens on every shard and sends.
 func (b *Bus) run() {
 	client, sharded, ok := b.connect()
 	if !ok {
 		return
 	}
-	lanes := make([]*shard, 1)
+	shards := make([]*shard, 1)
 	if sharded {
-		lanes = make([]*shard, laneCount)
+		shards = make([]*shard, shardCount)
 	}
-	for i := range lanes {
+	for i := range shards {
 		prefix := "arena:" + strconv.Itoa(b.target.db) + ":"
 		if sharded {
-			prefix = lanePrefix(i)
+			prefix = shardPrefix(i)
 		}
-		lanes[i] = &shard{bus: b, client: client, sharded: sharded, prefix: prefix, changed: map[string]struct{}{}, wake: make(chan struct{}, 1)}
+		shards[i] = &shard{bus: b, client: client, sharded: sharded, prefix: prefix, changed: map[string]struct{}{}, wake: make(chan struct{}, 1)}
 	}
 	b.mu.Lock()
-	b.client, b.lanes = client, lanes
+	b.client, b.shards = client, shards
 	for topic := range b.subs {
-		b.lane(topic).markChanged(topic)
+		b.shard(topic).markChanged(topic)
 	}
 	b.mu.Unlock()
 	b.log.Info("redis is there", "cluster", sharded)
 	listening, stop := context.WithCancel(b.ctx)
 	var listeners sync.WaitGroup
-	for _, l := range lanes {
+	for _, l := range shards {
 		listeners.Go(func() { l.run(listening) })
 	}
-	b.send(client, lanes)
+	b.send(client, shards)
 	stop()
 	listeners.Wait()
 	if err := client.Close(); err != nil {

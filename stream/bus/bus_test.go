@@ -114,7 +114,7 @@ func TestBus_Publish(t *testing.T) {
 			t.Parallel()
 			s := start(t, cluster)
 			a, b := open(t, "n_a", s.URL()), open(t, "n_b", s.URL())
-			// More topics than lanes, each with its own order.
+			// More topics than shards, each with its own order.
 			const topics, each = 100, 30
 			var there []*listener
 			for i := range topics {

@@ -27,9 +27,9 @@
 //
 // All names begin with "arena:" and the database number of the URL, since
 // channels of Redis do not know databases: two arenas may share a server. On a
-// cluster the number is that of one of 64 lanes, in braces: a lane is one hash
-// slot and one connection of each node, and the cluster spreads the lanes over
-// its shards.
+// cluster the number is that of one of 64 shards, in braces: a shard is one hash
+// slot and one connection of each arena node, and the cluster spreads the slots
+// over its own nodes.
 //
 // A client that may write to this Redis can show spectators false events, so it
 // belongs in the arena's own network, with a password. Results cannot be

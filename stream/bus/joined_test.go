@@ -16,21 +16,23 @@ func TestBus_joined(t *testing.T) {
 	}}
 	first := append(make([]byte, 0, 8), "a1"...) // with room behind it
 	large := strings.Repeat("l", maxJoined)
-	message := func(topic, text string) letter { return letter{topic: topic, kind: kindMessage, payload: []byte(text)} }
-	batch := []letter{
+	of := func(topic, text string) message {
+		return message{topic: topic, kind: kindMessage, payload: []byte(text)}
+	}
+	batch := []message{
 		{topic: "a", kind: kindMessage, payload: first},
-		message("b", "b1"), message("a", "a2"), message("other", "o1"), message("a", "a3"),
-		message("other", "o2"),
+		of("b", "b1"), of("a", "a2"), of("other", "o1"), of("a", "a3"),
+		of("other", "o2"),
 		{topic: "b", kind: kindMissed},
-		message("b", "b2"), message("a", "x"), message("a", "a4"),
-		message("c", large), message("c", "c2"),
+		of("b", "b2"), of("a", "x"), of("a", "a4"),
+		of("c", large), of("c", "c2"),
 	}
-	want := []letter{
-		message("a", "a1a2a3"), message("b", "b1"), message("other", "o1"), message("other", "o2"),
+	want := []message{
+		of("a", "a1a2a3"), of("b", "b1"), of("other", "o1"), of("other", "o2"),
 		{topic: "b", kind: kindMissed},
-		message("b", "b2"), message("a", "xa4"), message("c", large), message("c", "c2"),
+		of("b", "b2"), of("a", "xa4"), of("c", large), of("c", "c2"),
 	}
-	if d := cmp.Diff(want, b.joined(batch), cmp.AllowUnexported(letter{})); d != "" {
+	if d := cmp.Diff(want, b.joined(batch), cmp.AllowUnexported(message{})); d != "" {
 		t.Error(d)
 	}
 	if string(first) != "a1" || string(first[:4]) == "a1a2" {

@@ -18,37 +18,37 @@ const (
 	kindMissed  kind = '!' // the sender lost messages on this topic; with allTopics, on any
 )
 
-// letter is something to send.
-type letter struct {
+// message is a queued message.
+type message struct {
 	topic   string
 	kind    kind
 	payload []byte
 }
 
-// The bounds of what waits to be sent. What does not fit is lost, which its
-// subscribers learn.
+// The limits of the queue. Messages beyond them are lost, and the subscribers of
+// their topics are notified.
 const (
-	maxLetters = 8192
-	maxBytes   = 16 << 20
-	maxBatch   = 512 // in one pipeline
-	maxLost    = 10_000
-	maxJoined  = 64 << 10 // a message of this size takes no more
+	maxMessages = 8192
+	maxBytes    = 16 << 20
+	maxBatch    = 512 // in one pipeline
+	maxLost     = 10_000
+	maxJoined   = 64 << 10 // a message of this size takes no more
 )
 
 // allTopics is the payload of a kindMissed that is for every topic.
 const allTopics = "*"
 
-// outbox is what waits to be sent.
+// outbox is the bounded queue of messages to other nodes.
 type outbox struct {
-	mu    sync.Mutex
-	queue []letter
-	bytes int
-	lost  map[string]struct{} // topics whose subscribers must be notified
-	all   bool                // every topic's must
-	rung  bool                // a wake-up waits
-	shut  bool
-	wake  chan struct{}
-	done  chan struct{} // closed with shut
+	mu         sync.Mutex
+	queue      []message
+	bytes      int
+	lost       map[string]struct{} // topics whose subscribers must be notified
+	all        bool                // every topic's must
+	wakeQueued bool                // a wake-up is in the queue
+	shut       bool
+	wake       chan struct{}
+	done       chan struct{} // closed with shut
 
 	lostCount uint64 // messages
 }
@@ -64,70 +64,70 @@ func (o *outbox) poke() {
 	}
 }
 
-func (o *outbox) put(l letter) {
+func (o *outbox) put(m message) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
 	case o.shut:
 		return
-	case len(o.queue) >= maxLetters, o.bytes+len(l.payload) > maxBytes:
-		o.lose(l)
+	case len(o.queue) >= maxMessages, o.bytes+len(m.payload) > maxBytes:
+		o.lose(m)
 	default:
-		o.queue = append(o.queue, l)
-		o.bytes += len(l.payload)
+		o.queue = append(o.queue, m)
+		o.bytes += len(m.payload)
 	}
 	o.poke()
 }
 
-// ring puts one wake-up into the queue, unless one waits there.
-func (o *outbox) ring() {
+// putWake queues a wake-up unless one is queued.
+func (o *outbox) putWake() {
 	o.mu.Lock()
-	rung := o.rung
-	o.rung = true
+	queued := o.wakeQueued
+	o.wakeQueued = true
 	o.mu.Unlock()
-	if !rung {
-		o.put(letter{topic: topicWake, kind: kindMessage})
+	if !queued {
+		o.put(message{topic: topicWake, kind: kindMessage})
 	}
 }
 
-// lose remembers that a letter was not delivered.
-func (o *outbox) lose(l letter) {
-	if l.kind == kindMessage {
+// lose records that a message was not delivered.
+func (o *outbox) lose(m message) {
+	if m.kind == kindMessage {
 		o.lostCount++
 	}
-	if l.topic == topicWake {
-		o.rung = false
+	if m.topic == topicWake {
+		o.wakeQueued = false
 	}
 	switch {
-	case l.kind == kindMissed && string(l.payload) == allTopics, len(o.lost) >= maxLost:
+	case m.kind == kindMissed && string(m.payload) == allTopics, len(o.lost) >= maxLost:
 		o.all = true
 		clear(o.lost)
 	case !o.all:
-		o.lost[l.topic] = struct{}{}
+		o.lost[m.topic] = struct{}{}
 	}
 }
 
-// take returns what is sent next: first word of what was lost.
-func (o *outbox) take() []letter {
+// take returns the next batch: first the notices of lost messages.
+func (o *outbox) take() []message {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.all {
 		o.all = false
-		return []letter{{topic: topicWake, kind: kindMissed, payload: []byte(allTopics)}}
+		return []message{{topic: topicWake, kind: kindMissed, payload: []byte(allTopics)}}
 	}
-	var batch []letter
+	var batch []message
 	for topic := range o.lost {
 		if len(batch) == maxBatch {
 			return batch
 		}
-		batch = append(batch, letter{topic: topic, kind: kindMissed})
+		batch = append(batch, message{topic: topic, kind: kindMissed})
 		delete(o.lost, topic)
 	}
 	n := min(len(o.queue), maxBatch-len(batch))
-	for _, l := range o.queue[:n] {
-		o.bytes -= len(l.payload)
-		if l.topic == topicWake {
-			o.rung = false
+	for _, m := range o.queue[:n] {
+		o.bytes -= len(m.payload)
+		if m.topic == topicWake {
+			o.wakeQueued = false
 		}
 	}
 	batch = append(batch, o.queue[:n]...)
@@ -138,19 +138,19 @@ func (o *outbox) take() []letter {
 	return batch
 }
 
-// fail returns messages to the queue that were not delivered. What waits behind them
-// would come too late: its topics are notified as well.
-func (o *outbox) fail(batch []letter, everything bool) {
+// fail records the undelivered messages of a batch as lost. With everything, it
+// drops the queue behind them too, which would arrive too late.
+func (o *outbox) fail(batch []message, everything bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, l := range batch {
-		o.lose(l)
+	for _, m := range batch {
+		o.lose(m)
 	}
 	if !everything {
 		return
 	}
-	for _, l := range o.queue {
-		o.lose(l)
+	for _, m := range o.queue {
+		o.lose(m)
 	}
 	o.queue, o.bytes = nil, 0
 }
@@ -164,8 +164,8 @@ func (o *outbox) close() {
 	}
 }
 
-// send sends letters until the bus is closed and nothing waits.
-func (b *Bus) send(client redis.UniversalClient, lanes []*shard) {
+// send sends messages until the bus is closed and the queue is empty.
+func (b *Bus) send(client redis.UniversalClient, shards []*shard) {
 	wait, reported := b.timing.retry, false
 	var no uint64
 	for {
@@ -181,7 +181,7 @@ func (b *Bus) send(client redis.UniversalClient, lanes []*shard) {
 				return
 			}
 		}
-		failed, err := b.deliver(client, lanes, batch, &no)
+		failed, err := b.deliver(client, shards, batch, &no)
 		if err == nil {
 			if reported {
 				b.log.Info("redis takes events again")
@@ -200,44 +200,44 @@ func (b *Bus) send(client redis.UniversalClient, lanes []*shard) {
 	}
 }
 
-// joined makes one letter of those that follow each other on a topic. Letters
-// of different topics have no order.
-func (b *Bus) joined(batch []letter) []letter {
+// joined merges consecutive messages of a topic into one. Messages of different
+// topics have no order.
+func (b *Bus) joined(batch []message) []message {
 	if b.join == nil || len(batch) < 2 {
 		return batch
 	}
 	last := make(map[string]int, len(batch)) // of each topic, in kept
 	owned := make(map[string]bool)           // whose payload is a copy
 	kept := batch[:0]
-	for _, l := range batch {
-		if i, more := last[l.topic]; more && l.kind == kindMessage && kept[i].kind == kindMessage && len(kept[i].payload) < maxJoined {
+	for _, m := range batch {
+		if i, more := last[m.topic]; more && m.kind == kindMessage && kept[i].kind == kindMessage && len(kept[i].payload) < maxJoined {
 			first := kept[i].payload
-			if !owned[l.topic] {
+			if !owned[m.topic] {
 				first = slices.Clone(first) // others still read it
 			}
-			if payload, ok := b.join(l.topic, first, l.payload); ok {
-				kept[i].payload, owned[l.topic] = payload, true
+			if payload, ok := b.join(m.topic, first, m.payload); ok {
+				kept[i].payload, owned[m.topic] = payload, true
 				continue
 			}
 		}
-		last[l.topic] = len(kept)
-		delete(owned, l.topic)
-		kept = append(kept, l)
+		last[m.topic] = len(kept)
+		delete(owned, m.topic)
+		kept = append(kept, m)
 	}
 	return kept
 }
 
-// deliver sends a batch in one pipeline and gives the letters that may not
+// deliver sends a batch in one pipeline and returns the messages that may not
 // have arrived.
-func (b *Bus) deliver(client redis.UniversalClient, lanes []*shard, batch []letter, no *uint64) (failed []letter, err error) {
+func (b *Bus) deliver(client redis.UniversalClient, shards []*shard, batch []message, no *uint64) (failed []message, err error) {
 	cmds, err := client.Pipelined(b.ctx, func(p redis.Pipeliner) error {
-		for _, l := range batch {
+		for _, m := range batch {
 			*no++
-			lane := lanes[laneOf(l.topic, len(lanes))]
-			if lane.sharded {
-				p.SPublish(b.ctx, lane.prefix+l.topic, b.envelope(l, *no))
+			shard := shards[shardOf(m.topic, len(shards))]
+			if shard.sharded {
+				p.SPublish(b.ctx, shard.prefix+m.topic, b.envelope(m, *no))
 			} else {
-				p.Publish(b.ctx, lane.prefix+l.topic, b.envelope(l, *no))
+				p.Publish(b.ctx, shard.prefix+m.topic, b.envelope(m, *no))
 			}
 		}
 		return nil
@@ -257,19 +257,19 @@ func (b *Bus) deliver(client redis.UniversalClient, lanes []*shard, batch []lett
 	return failed, err
 }
 
-// envelope is a letter on the wire: its kind, the sender's name and count,
-// and after a line break the payload.
-func (b *Bus) envelope(l letter, no uint64) []byte {
-	e := make([]byte, 0, len(b.node)+len(l.payload)+24)
-	e = append(e, byte(l.kind))
+// envelope encodes a message for the wire: its kind, the sender's name and count,
+// a line break, and the payload.
+func (b *Bus) envelope(m message, no uint64) []byte {
+	e := make([]byte, 0, len(b.node)+len(m.payload)+24)
+	e = append(e, byte(m.kind))
 	e = append(e, b.node...)
 	e = append(e, ' ')
 	e = strconv.AppendUint(e, no, 36)
 	e = append(e, '\n')
-	return append(e, l.payload...)
+	return append(e, m.payload...)
 }
 
-// open is the end of envelope.
+// open decodes what envelope has encoded.
 func open(text string) (k kind, node string, no uint64, payload []byte, ok bool) {
 	head, body, ok := strings.Cut(text, "\n")
 	if !ok || head == "" {

@@ -49,7 +49,7 @@ func (l *shard) idle(ctx context.Context) bool {
 	return false
 }
 
-// wanted returns the lane's topics and forgets what changed before.
+// wanted returns the shard's topics and forgets what changed before.
 func (l *shard) wanted() []string {
 	l.mu.Lock()
 	clear(l.changed)
@@ -59,14 +59,14 @@ func (l *shard) wanted() []string {
 	defer b.mu.RUnlock()
 	var topics []string
 	for topic := range b.subs {
-		if b.lane(topic) == l {
+		if b.shard(topic) == l {
 			topics = append(topics, topic)
 		}
 	}
 	return topics
 }
 
-// run keeps the lane connected until ctx ends.
+// run keeps the shard connected until ctx ends.
 func (l *shard) run(ctx context.Context) {
 	wait, reported := l.bus.timing.retry, false
 	for l.idle(ctx) {
@@ -99,7 +99,7 @@ func (l *shard) run(ctx context.Context) {
 	}
 }
 
-// session is one connection of a lane.
+// session is one connection of a shard.
 type session struct {
 	shard *shard
 	ps    *redis.PubSub
@@ -263,7 +263,7 @@ func (s *session) confirmed(in *redis.Subscription) bool {
 	return true
 }
 
-// message opens a letter of another node.
+// message handles a message of another node.
 func (l *shard) message(topic, text string) {
 	b := l.bus
 	k, node, no, payload, ok := open(text)

@@ -22,7 +22,7 @@ type counters struct {
 // Stats returns a snapshot.
 func (b *Bus) Stats() Stats {
 	b.mu.RLock()
-	cluster := len(b.lanes) > 1
+	cluster := len(b.shards) > 1
 	b.mu.RUnlock()
 	b.out.mu.Lock()
 	lost := b.out.lostCount
