@@ -39,7 +39,7 @@ type pool struct {
 
 	mu    sync.Mutex
 	idle  int
-	hosts map[target]*lanes
+	hosts map[target]*slots
 }
 
 // target is what a connection leads to.
@@ -48,16 +48,16 @@ type target struct {
 	host, port string // the host is ASCII, an IPv6 address without brackets
 }
 
-// lanes are the connections to one target.
-type lanes struct {
+// slots are the connections to one target, at most perHost.
+type slots struct {
 	open    int // made or being made
 	warming int // of them being made for the next caller
 	idle    []*conn
-	waiting []chan *conn // those who want one, first come first; nil allows to make one
+	waiting []chan *conn // callers that need one, in order of arrival; nil lets them make one
 }
 
 func newPool(p *pool) *pool {
-	p.hosts = map[target]*lanes{}
+	p.hosts = map[target]*slots{}
 	p.life, p.stop = context.WithCancel(context.Background())
 	return p
 }
@@ -95,22 +95,22 @@ func (p *pool) get(ctx context.Context, t target, until time.Time) (*conn, error
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	c, turn := p.lane(t)
+	c, ready := p.acquire(t)
 	if c != nil && c.quiet() {
 		return c, nil
 	}
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	var err error
-	if turn != nil {
-		if c, err = p.await(ctx, t, turn); err != nil {
+	if ready != nil {
+		if c, err = p.await(ctx, t, ready); err != nil {
 			return nil, err
 		}
 		if c != nil && c.quiet() {
 			return c, nil
 		}
 	}
-	if c != nil { // its lane goes to a new one
+	if c != nil { // a new connection takes its slot
 		_ = c.Close()
 	}
 	if c, err = p.open(ctx, t); err != nil {
@@ -142,9 +142,9 @@ func (p *pool) take(t target) *conn {
 	return c
 }
 
-// lane returns an idle connection, or the turn to wait for; with neither, one
-// may be made.
-func (p *pool) lane(t target) (c *conn, turn chan *conn) {
+// acquire returns an idle connection, or a channel to wait on; with neither, the
+// caller has a slot to make one.
+func (p *pool) acquire(t target) (c *conn, ready chan *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.to(t)
@@ -155,24 +155,24 @@ func (p *pool) lane(t target) (c *conn, turn chan *conn) {
 	case l.open < p.perHost && l.warming <= len(l.waiting): // none is on its way
 		l.open++
 	default:
-		turn = make(chan *conn, 1)
-		l.waiting = append(l.waiting, turn)
+		ready = make(chan *conn, 1)
+		l.waiting = append(l.waiting, ready)
 	}
-	return c, turn
+	return c, ready
 }
 
-// to returns the lanes of a target. The lock is held.
-func (p *pool) to(t target) *lanes {
+// to returns the slots of a target. The lock is held.
+func (p *pool) to(t target) *slots {
 	l := p.hosts[t]
 	if l == nil {
-		l = &lanes{}
+		l = &slots{}
 		p.hosts[t] = l
 	}
 	return l
 }
 
-// warm accepts a lane for a connection that the next caller will use. The
-// caller makes it with dial, which is nil when one is idle or none may be made.
+// warm reserves a slot for a connection that the next caller will use. The caller
+// makes it with dial, which is nil if one is idle or every slot is in use.
 func (p *pool) warm(t target) (dial func(ctx context.Context)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,27 +203,27 @@ func (p *pool) warm(t target) (dial func(ctx context.Context)) {
 	}
 }
 
-// await returns what the turn brings: a connection, or nil when one may be made.
-func (p *pool) await(ctx context.Context, t target, turn chan *conn) (*conn, error) {
+// await returns what the channel receives: a connection, or nil if the caller may
+// make one.
+func (p *pool) await(ctx context.Context, t target, ready chan *conn) (*conn, error) {
 	select {
-	case c := <-turn:
+	case c := <-ready:
 		return c, nil
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l := p.hosts[t]; l != nil {
-		if i := slices.Index(l.waiting, turn); i >= 0 {
+		if i := slices.Index(l.waiting, ready); i >= 0 {
 			l.waiting = slices.Delete(l.waiting, i, i+1)
 			return nil, errSetup
 		}
 	}
-	p.free(t, <-turn) // it came in the same moment
+	p.free(t, <-ready) // it came in the same moment
 	return nil, errSetup
 }
 
-// free hands a lane on: with its connection c, or without (nil). The lock is
-// held.
+// free releases a slot with its connection c, or without (nil). The lock is held.
 func (p *pool) free(t target, c *conn) {
 	l := p.hosts[t]
 	switch {
@@ -245,7 +245,7 @@ func (p *pool) free(t target, c *conn) {
 }
 
 // unshelve removes idle[i]. The lock is held.
-func (p *pool) unshelve(l *lanes, i int) {
+func (p *pool) unshelve(l *slots, i int) {
 	l.idle[i].expiry.Stop()
 	l.idle = slices.Delete(l.idle, i, i+1)
 	p.idle--

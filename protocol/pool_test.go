@@ -193,8 +193,8 @@ func TestPool_hands_on_what_works(t *testing.T) {
 	}
 }
 
-// A turn that comes when its owner has just given up goes to somebody else.
-func TestPool_turn_in_the_last_moment(t *testing.T) {
+// A slot that becomes free when its waiter has just given up goes to the next one.
+func TestPool_freed_at_timeout(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -202,13 +202,13 @@ func TestPool_turn_in_the_last_moment(t *testing.T) {
 	for missed := false; !missed; { // which of two things that are ready is taken is chance
 		p := newPool(&pool{perHost: 1})
 		next := make(chan *conn, 1)
-		p.hosts[to] = &lanes{open: 1, waiting: []chan *conn{next}}
-		turn := make(chan *conn, 1)
-		turn <- nil
-		_, err := p.await(ctx, to, turn)
+		p.hosts[to] = &slots{open: 1, waiting: []chan *conn{next}}
+		ready := make(chan *conn, 1)
+		ready <- nil
+		_, err := p.await(ctx, to, ready)
 		missed = err != nil
 		if missed && len(next) != 1 {
-			t.Error("the turn is lost")
+			t.Error("the slot is lost")
 		}
 		p.stop()
 	}
@@ -237,7 +237,7 @@ func TestClient_Do_cancelled(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		waiting.Go(func() { // waits for its turn, which may come in the same moment as the end
+		waiting.Go(func() { // waits for its ready, which may come in the same moment as the end
 			if x := client.Do(ctx, request("http://agent.example/")); x.Failure != FailCancelled || x.Written {
 				t.Errorf("exchange %+v", x)
 			}
@@ -255,7 +255,7 @@ func TestClient_Do_cancelled(t *testing.T) {
 }
 
 // However many want a connection, wait and give up, at most two are open, and
-// no turn is lost.
+// no ready is lost.
 func TestPool_turns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -28,7 +28,7 @@ type Store interface {
 type Notifier interface {
 	Notify(key string)
 	// Await calls look until it finds something or ctx ends, each time that the
-	// key has rung.
+	// key is notified.
 	Await(ctx context.Context, key string, look func(context.Context) (found bool, err error)) error
 }
 
@@ -96,13 +96,13 @@ func (l *Log) add(ctx context.Context, e *Envelope, of arena.Envelope, ownerByte
 		return stored, false, fmt.Errorf("post %s: %w", e.Type, err)
 	}
 	if fresh {
-		l.Ring(stored)
+		l.Notify(stored)
 	}
 	return stored, fresh, nil
 }
 
-// Ring wakes who waits for an envelope.
-func (l *Log) Ring(e arena.Envelope) {
+// Notify wakes the waiters for an envelope.
+func (l *Log) Notify(e arena.Envelope) {
 	if e.Thread != "" {
 		l.notifier.Notify(NotifyThread(e.Thread))
 	}

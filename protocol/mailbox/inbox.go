@@ -24,7 +24,7 @@ type Inbox struct {
 	now      func() time.Time
 }
 
-// NewInbox makes a Box.
+// NewInbox returns an Inbox.
 func NewInbox(s Store, n *Notifier, now func() time.Time) (*Inbox, error) {
 	if s == nil || n == nil || now == nil {
 		return nil, errors.New("mailbox: store, notifier and clock are needed")
@@ -32,7 +32,7 @@ func NewInbox(s Store, n *Notifier, now func() time.Time) (*Inbox, error) {
 	return &Inbox{store: s, notifier: n, now: now}, nil
 }
 
-// Put leaves a message in a box for ttl and wakes who waits there. The same
+// Put leaves a message in a box for ttl and wakes its waiters. The same
 // message again changes nothing; conflict: another message has its id.
 func (b *Inbox) Put(ctx context.Context, box, id string, body []byte, ttl time.Duration) error {
 	now := b.now()

@@ -14,7 +14,7 @@ import (
 	"github.com/agora-arena/arena/protocol/mailbox"
 )
 
-// wire joins the bells of two nodes. It is down until it is linked.
+// wire joins the notifiers of two nodes. It is down until it is linked.
 type wire struct {
 	mu      sync.Mutex
 	message []func([]byte)
@@ -197,7 +197,7 @@ func TestBox_Next_link(t *testing.T) {
 			got <- len(mail)
 		}()
 		synctest.Wait()
-		_, _ = r.PutMail(t.Context(), arena.Mail{Box: "ag_1"}, time.Time{}) // its ring is lost
+		_, _ = r.PutMail(t.Context(), arena.Mail{Box: "ag_1"}, time.Time{}) // its notification is lost
 		began := time.Now()
 		w.set(true)
 		if n := <-got; n != 1 || time.Since(began) > 0 {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Bus carries keys to the other nodes. It may lose one and then says so by
-// link.
+// Bus carries keys to the other nodes. It may lose one and then
+// calls link.
 type Bus interface {
 	Publish(topic string, payload []byte)
 	Subscribe(topic string, message func(payload []byte), link func(up bool))
@@ -36,7 +36,7 @@ const (
 	tickLinked = 2 * time.Second
 )
 
-// Notifier wakes those who wait for a key, here and on other nodes. It is safe for
+// Notifier wakes the waiters of a key, on this node and others. It is safe for
 // concurrent use.
 type Notifier struct {
 	bus    Bus
@@ -68,8 +68,8 @@ func NewNotifier(bus Bus) *Notifier {
 	return b
 }
 
-// Notify wakes all that wait for the key. Call it after the commit of what they
-// wait for.
+// Notify wakes all waiters of the key. Call it after the commit of what they wait
+// for.
 func (b *Notifier) Notify(key string) {
 	b.wake(key)
 	if b.bus != nil {
@@ -78,9 +78,9 @@ func (b *Notifier) Notify(key string) {
 }
 
 // Listen returns a channel that receives at least once after each Notify of the
-// key from now on, until stop is called. Who listens first, looks then, and
-// waits only when nothing was there, misses nothing; Await does that.
-func (b *Notifier) Listen(key string) (rung <-chan struct{}, stop func()) {
+// key from now on, until stop is called. To miss nothing, call it before looking;
+// Await does that.
+func (b *Notifier) Listen(key string) (notified <-chan struct{}, stop func()) {
 	ch := make(chan struct{}, 1)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,10 +99,10 @@ func (b *Notifier) Listen(key string) (rung <-chan struct{}, stop func()) {
 }
 
 // Await calls look until it finds something, each time that the key is notified and
-// now and then. It gives nil when look found something and when ctx ended
-// while nothing was there; otherwise look's error.
+// now and then. It returns nil when look found something or ctx ended, and
+// look's error otherwise.
 func (b *Notifier) Await(ctx context.Context, key string, look func(context.Context) (found bool, err error)) error {
-	rung, stop := b.Listen(key)
+	notified, stop := b.Listen(key)
 	defer stop()
 	var tick *time.Timer
 	for {
@@ -126,7 +126,7 @@ func (b *Notifier) Await(ctx context.Context, key string, look func(context.Cont
 			tick.Reset(every)
 		}
 		select {
-		case <-rung:
+		case <-notified:
 		case <-tick.C:
 		case <-ctx.Done():
 			return nil

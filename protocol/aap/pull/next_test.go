@@ -138,8 +138,8 @@ func TestServer_Next_refuses(t *testing.T) {
 // and none of them claims a task.
 func TestServer_Next_ends(t *testing.T) {
 	t.Parallel()
-	s, bell := newStore(t), mailbox.NewNotifier(nil)
-	n := newNode(t, s, bell)
+	s, notifier := newStore(t), mailbox.NewNotifier(nil)
+	n := newNode(t, s, notifier)
 	if _, ok, err := n.server.Next(t.Context(), holds("ag_1"), "ag_1", time.Millisecond); ok || err != nil {
 		t.Errorf("%t %v", ok, err)
 	}

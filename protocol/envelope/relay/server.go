@@ -84,7 +84,7 @@ type Server struct {
 // NewServer makes a Server.
 func NewServer(o Options) (*Server, error) {
 	if o.Log == nil || o.Notifier == nil || o.Store == nil || o.Events == nil || o.Addresses == nil || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("relay: log, bell, store, events, slots, clock and logger are needed")
+		return nil, errors.New("relay: log, notifier, store, events, slots, clock and logger are needed")
 	}
 	o.Polls = cmp.Or(o.Polls, 20_000)
 	o.Keep = max(cmp.Or(o.Keep, 24*time.Hour), remembered)

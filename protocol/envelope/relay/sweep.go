@@ -29,7 +29,7 @@ func (s *Server) Sweep(ctx context.Context) error {
 			return fmt.Errorf("relay sweep: %w", err)
 		}
 		for _, e := range shown {
-			s.o.Log.Ring(e)
+			s.o.Log.Notify(e)
 		}
 		if len(shown) < showAtOnce {
 			break

@@ -266,8 +266,8 @@ func TestThreatL4_many_polls(t *testing.T) {
 	}
 }
 
-// untimed is a bell without a timer: a lost ring would be lost for good. before
-// and after, when set, run before and after each check.
+// untimed is a notifier without a timer: it never recovers from a lost
+// notification. before and after, when set, run before and after each check.
 type untimed struct {
 	*mailbox.Notifier
 
@@ -275,7 +275,7 @@ type untimed struct {
 }
 
 func (b untimed) Await(ctx context.Context, key string, check func(context.Context) (bool, error)) error {
-	rung, stop := b.Listen(key)
+	notified, stop := b.Listen(key)
 	defer stop()
 	for {
 		if b.before != nil {
@@ -288,18 +288,18 @@ func (b untimed) Await(ctx context.Context, key string, check func(context.Conte
 			b.after()
 		}
 		select {
-		case <-rung:
+		case <-notified:
 		case <-ctx.Done():
 			return nil
 		}
 	}
 }
 
-// gap is a relay whose readers wait on bell, and a writer beside it.
-func gap(t *testing.T, bell untimed) (w *world, add func(sender, id, to string, at time.Time) error) {
+// gap is a relay whose readers wait on n, and a writer beside it.
+func gap(t *testing.T, n untimed) (w *world, add func(sender, id, to string, at time.Time) error) {
 	t.Helper()
-	w = newWorld(t, func(o *relay.Options) { o.Notifier = bell })
-	log, err := envelope.NewLog(w.store, bell, w.self, w.now)
+	w = newWorld(t, func(o *relay.Options) { o.Notifier = n })
+	log, err := envelope.NewLog(w.store, n, w.self, w.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,13 +330,13 @@ func TestThreatL4_publish_in_the_gap(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			bell := untimed{Notifier: mailbox.NewNotifier(nil)}
+			notifier := untimed{Notifier: mailbox.NewNotifier(nil)}
 			if place == "before the check" {
-				bell.before = once
+				notifier.before = once
 			} else {
-				bell.after = once
+				notifier.after = once
 			}
-			w, add = gap(t, bell)
+			w, add = gap(t, notifier)
 			if a := w.direct(t.Context(), "192.0.2.1", "timeout=60&recipient="+to+"&since=seq:0"); len(a.Events) != 1 || a.Events[0].ID != "a" {
 				t.Errorf("%s", a.body)
 			}

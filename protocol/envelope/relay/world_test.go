@@ -98,17 +98,17 @@ func newWorld(t *testing.T, change ...func(*relay.Options)) *world {
 }
 
 // serve adds a node of the relay and makes it the one that is asked.
-func (w *world) serve(bell *mailbox.Notifier, change ...func(*relay.Options)) {
+func (w *world) serve(notifier *mailbox.Notifier, change ...func(*relay.Options)) {
 	w.t.Helper()
 	key, err := envelope.LoadKey(w.t.Context(), w.store)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.self = envelope.NewIdentity(key, "Arena")
-	if w.log, err = envelope.NewLog(w.store, bell, w.self, w.now); err != nil {
+	if w.log, err = envelope.NewLog(w.store, notifier, w.self, w.now); err != nil {
 		w.t.Fatal(err)
 	}
-	o := relay.Options{Log: w.log, Notifier: bell, Store: w.store, Events: w.events, Addresses: quota.NewSlots(0, ""), Now: w.now, Logger: slog.New(slog.NewTextHandler(w.t.Output(), nil))}
+	o := relay.Options{Log: w.log, Notifier: notifier, Store: w.store, Events: w.events, Addresses: quota.NewSlots(0, ""), Now: w.now, Logger: slog.New(slog.NewTextHandler(w.t.Output(), nil))}
 	for _, c := range change {
 		c(&o)
 	}
