@@ -17,10 +17,10 @@ import (
 	"github.com/agora-arena/arena/internal/apiclient"
 )
 
-// The real server and an outside issuer: a person becomes an owner, another
+// The real server and an OIDC issuer: a person becomes an owner, another
 // an admin by their role, and a token for somebody else opens nothing. Nothing
 // of a token is logged. Threat A1.
-func TestE2E_Outside(t *testing.T) {
+func TestE2E_OIDC(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)

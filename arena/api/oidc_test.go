@@ -26,9 +26,9 @@ func (issuer) Verify(_ context.Context, token string) (arena.Identity, error) {
 	return who, nil
 }
 
-// Threat A1: who comes from outside is an owner or an admin as others are, and
-// sees nothing of other owners.
-func TestAPI_outside(t *testing.T) {
+// Threat A1: a person of the OIDC issuer is an owner or an admin like any other and
+// cannot see other owners.
+func TestAPI_oidc(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *parts) { o.Issuer = issuer{} })
 	kim := w.do("GET", "/v1/me", "who.is.kim", nil).is(200)
@@ -66,7 +66,7 @@ func TestAPI_outside(t *testing.T) {
 	w.do("GET", "/v1/agents", "who.is", nil).is(401) // no JWT: the issuer is not asked
 }
 
-func TestAPI_outside_modes(t *testing.T) {
+func TestAPI_oidc_modes(t *testing.T) {
 	t.Parallel()
 	for mode, status := range map[string]int{account.SignupOpen: 200, account.SignupInvite: 200, account.SignupClosed: 403} {
 		w := newWorld(t, func(o *parts) { o.Issuer, o.SignupMode = issuer{}, mode })
@@ -82,9 +82,9 @@ func TestAPI_outside_modes(t *testing.T) {
 	w.do("GET", "/v1/me", "who.is.kim", nil).is(401) // no issuer is set
 }
 
-// Threat A4: guessed outside tokens count against the address, whatever the
-// issuer says of them.
-func TestAPI_outside_limits(t *testing.T) {
+// Threat A4: guessed OIDC tokens count against the address, whatever the issuer
+// answers.
+func TestAPI_oidc_limits(t *testing.T) {
 	t.Parallel()
 	for _, token := range []string{"bad.is.bad", "away.is.away"} {
 		w := newWorld(t, func(o *parts) { o.Issuer, o.Limits = issuer{}, quota.Limits{AddressPerMinute: 5} })

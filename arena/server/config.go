@@ -99,7 +99,7 @@ type Config struct {
 	JudgeModel string
 	JudgeKey   string
 
-	OIDCIssuer     *url.URL // nil: no outside tokens
+	OIDCIssuer     *url.URL // nil: no OIDC tokens
 	OIDCAudience   string   // "": no bearer tokens of the issuer
 	OIDCAdminClaim string
 	OIDCAdminValue string // "": the issuer makes no admins

@@ -79,7 +79,7 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 	}
 	v := &services{quotas: quotas}
 	s.ops = v
-	issuer, err := s.newOutside()
+	issuer, err := s.newOIDCVerifier()
 	if err != nil {
 		return nil, err
 	}
@@ -155,9 +155,9 @@ func readPack(in arena.PackImport) (arena.PackContents, error) {
 	return pack.Read(pack.Source{Format: in.Format, Map: in.Map, Data: in.Data}, pack.DefaultLimits())
 }
 
-// newOutside makes the check of tokens of the operator's issuer; nil when
-// none are accepted.
-func (s *Server) newOutside() (account.Issuer, error) {
+// newOIDCVerifier returns the verifier for tokens of the operator's issuer, or nil
+// if no issuer is set.
+func (s *Server) newOIDCVerifier() (account.Issuer, error) {
 	if s.cfg.OIDCIssuer == nil || s.cfg.OIDCAudience == "" {
 		return nil, nil //nolint:nilnil // nil has a meaning to the service
 	}
@@ -165,14 +165,14 @@ func (s *Server) newOutside() (account.Issuer, error) {
 	if err != nil {
 		return nil, err
 	}
-	outside, err := token.NewOutside(token.OutsideOptions{
+	verifier, err := token.NewOIDCVerifier(token.OIDCOptions{
 		Issuer: s.cfg.OIDCIssuer.String(), Audience: s.cfg.OIDCAudience,
 		AdminClaim: s.cfg.OIDCAdminClaim, AdminValue: s.cfg.OIDCAdminValue, HTTP: client, Now: time.Now, Logger: s.log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return outside, nil
+	return verifier, nil
 }
 
 // callbackPath is where the provider sends a browser back to.

@@ -33,8 +33,8 @@ const (
 	issuerRSABits = 2048             // at least
 )
 
-// errIssuerAway is returned when it is not known whether a key is the issuer's.
-var errIssuerAway = errors.New("the issuer cannot be asked")
+// errIssuerUnreachable is returned when a key is unknown and the issuer is unreachable.
+var errIssuerUnreachable = errors.New("the issuer is unreachable")
 
 // issuerKeys holds an OIDC issuer's public keys, found by its discovery document
 // (OpenID Connect Discovery 1.0, section 4).
@@ -79,14 +79,14 @@ func (k *issuerKeys) with(ctx context.Context, kid string) (*foundKeys, error) {
 	if now := k.now(); k.lookedAt.IsZero() || now.Sub(k.lookedAt) >= issuerRetry || now.Before(k.lookedAt) {
 		k.lookedAt = now
 		if k.failed = k.look(ctx); k.failed != nil {
-			k.log.WarnContext(ctx, "keys of the outside issuer not read", "error", k.failed)
+			k.log.WarnContext(ctx, "keys of the oidc issuer could not be read", "error", k.failed)
 		}
 	}
 	switch known = k.known.Load(); {
 	case known != nil && known.kids[kid] && k.age(known) < issuerKeep:
 		return known, nil
 	case k.failed != nil:
-		return nil, fmt.Errorf("%w: %w", errIssuerAway, k.failed)
+		return nil, fmt.Errorf("%w: %w", errIssuerUnreachable, k.failed)
 	}
 	return nil, errors.New("the issuer has no such key")
 }

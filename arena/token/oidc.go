@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	outsideLeeway   = 30 * time.Second     // for differing clocks
-	outsideLongest  = 366 * 24 * time.Hour // remaining lifetime of a token
-	maxOutsideToken = 8 << 10              // bytes
-	maxSubject      = 255                  // bytes (OpenID Connect Core 1.0, section 2)
+	oidcLeeway   = 30 * time.Second     // for differing clocks
+	oidcLongest  = 366 * 24 * time.Hour // remaining lifetime of a token
+	maxOIDCToken = 8 << 10              // bytes
+	maxSubject   = 255                  // bytes (OpenID Connect Core 1.0, section 2)
 )
 
-// OutsideOptions are the parts of Outside.
-type OutsideOptions struct {
+// OIDCOptions are the parts of an OIDCVerifier.
+type OIDCOptions struct {
 	Issuer   string // iss, to the letter; an http(s) URL
 	Audience string // one of aud
 	// AdminClaim names the claim that identifies admins: it is, or lists,
@@ -44,57 +44,57 @@ type OutsideOptions struct {
 	Logger *slog.Logger
 }
 
-// Outside verifies tokens of an OIDC issuer (OpenID Connect Core 1.0; RFC 9068
+// OIDCVerifier verifies tokens of an OIDC issuer (OpenID Connect Core 1.0; RFC 9068
 // for access tokens). It has no goroutine: callers fetch keys when they need
 // them. It is safe for concurrent use.
-type Outside struct {
-	o    OutsideOptions
+type OIDCVerifier struct {
+	o    OIDCOptions
 	keys issuerKeys
 }
 
-// NewOutside returns an Outside. It does not call the issuer yet, so that an
+// NewOIDCVerifier returns an OIDCVerifier. It does not call the issuer yet, so that an
 // arena can start without it.
-func NewOutside(o OutsideOptions) (*Outside, error) {
+func NewOIDCVerifier(o OIDCOptions) (*OIDCVerifier, error) {
 	u, err := url.Parse(o.Issuer)
 	switch {
 	case o.HTTP == nil || o.Now == nil || o.Logger == nil:
-		return nil, errors.New("outside tokens: HTTP client, clock and logger are needed")
+		return nil, errors.New("oidc issuer: HTTP client, clock and logger are needed")
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return nil, errors.New("outside tokens: the issuer is not an http(s) URL")
+		return nil, errors.New("oidc issuer: the issuer is not an http(s) URL")
 	case o.Audience == "":
-		return nil, errors.New("outside tokens: an audience is needed")
+		return nil, errors.New("oidc issuer: an audience is needed")
 	}
-	return &Outside{o: o, keys: issuerKeys{issuer: o.Issuer, http: o.HTTP, now: o.Now, log: o.Logger}}, nil
+	return &OIDCVerifier{o: o, keys: issuerKeys{issuer: o.Issuer, http: o.HTTP, now: o.Now, log: o.Logger}}, nil
 }
 
 // Verify verifies a token and returns its identity. The code of an error is
 // arena.CodeUnauthorized, with the same message for every reason, or
 // arena.CodeUnavailable if the token's key is unknown and the issuer is
 // unreachable.
-func (v *Outside) Verify(ctx context.Context, token string) (arena.Identity, error) {
+func (v *OIDCVerifier) Verify(ctx context.Context, token string) (arena.Identity, error) {
 	who, err := v.verify(ctx, token)
 	if err == nil {
 		return who, nil
 	}
-	v.o.Logger.DebugContext(ctx, "outside token refused", "reason", err)
-	if errors.Is(err, errIssuerAway) {
+	v.o.Logger.DebugContext(ctx, "oidc token refused", "reason", err)
+	if errors.Is(err, errIssuerUnreachable) {
 		return arena.Identity{}, &arena.Error{Code: arena.CodeUnavailable, Message: "the issuer of this token cannot be asked now", Err: err}
 	}
 	return arena.Identity{}, &arena.Error{Code: arena.CodeUnauthorized, Message: "the token is not valid", Err: err}
 }
 
-func (v *Outside) verify(ctx context.Context, token string) (arena.Identity, error) {
-	if len(token) > maxOutsideToken {
-		return arena.Identity{}, fmt.Errorf("longer than %d bytes", maxOutsideToken)
+func (v *OIDCVerifier) verify(ctx context.Context, token string) (arena.Identity, error) {
+	if len(token) > maxOIDCToken {
+		return arena.Identity{}, fmt.Errorf("longer than %d bytes", maxOIDCToken)
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return !inToken(r) }) {
 		return arena.Identity{}, errors.New("a character that no token has")
 	}
 	parser := jwt.NewParser(
-		jwt.WithValidMethods(outsideMethods()), jwt.WithIssuer(v.o.Issuer), jwt.WithAudience(v.o.Audience), jwt.WithExpirationRequired(),
-		jwt.WithIssuedAt(), jwt.WithLeeway(outsideLeeway), jwt.WithStrictDecoding(), jwt.WithTimeFunc(v.o.Now),
+		jwt.WithValidMethods(oidcMethods()), jwt.WithIssuer(v.o.Issuer), jwt.WithAudience(v.o.Audience), jwt.WithExpirationRequired(),
+		jwt.WithIssuedAt(), jwt.WithLeeway(oidcLeeway), jwt.WithStrictDecoding(), jwt.WithTimeFunc(v.o.Now),
 	)
-	var c outsideClaims
+	var c oidcClaims
 	if _, err := parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
 		if c.Issuer != v.o.Issuer {
 			return nil, errors.New("iss is another issuer") // never fetch another issuer's keys
@@ -106,19 +106,19 @@ func (v *Outside) verify(ctx context.Context, token string) (arena.Identity, err
 	switch {
 	case c.Subject == "" || len(c.Subject) > maxSubject:
 		return arena.Identity{}, fmt.Errorf("sub has %d bytes; 1 to %d are allowed", len(c.Subject), maxSubject)
-	case c.ExpiresAt.After(v.o.Now().Add(outsideLongest)):
+	case c.ExpiresAt.After(v.o.Now().Add(oidcLongest)):
 		return arena.Identity{}, errors.New("exp lies more than a year ahead")
 	}
 	return c.person(v.o.AdminClaim, v.o.AdminValue), nil
 }
 
 // PersonOf returns the identity that claims of an issuer describe, which have
-// been verified. Later sets of claims complete earlier ones. See OutsideOptions
+// been verified. Later sets of claims complete earlier ones. See OIDCOptions
 // about admins.
 func PersonOf(issuer, adminClaim, adminValue string, sets ...json.RawMessage) (arena.Identity, error) {
-	var c outsideClaims
+	var c oidcClaims
 	for _, set := range sets {
-		var more outsideClaims
+		var more oidcClaims
 		if err := more.UnmarshalJSON(set); err != nil {
 			return arena.Identity{}, err
 		}
@@ -139,7 +139,7 @@ func PersonOf(issuer, adminClaim, adminValue string, sets ...json.RawMessage) (a
 }
 
 // person returns the identity that the claims describe.
-func (c *outsideClaims) person(adminClaim, adminValue string) arena.Identity {
+func (c *oidcClaims) person(adminClaim, adminValue string) arena.Identity {
 	who := arena.Identity{
 		Issuer: c.Issuer, Subject: c.Subject, Name: cmp.Or(c.text("name"), c.text("preferred_username")),
 		Admin: adminValue != "" && slices.Contains(c.list(adminClaim), adminValue),
@@ -155,7 +155,7 @@ func (c *outsideClaims) person(adminClaim, adminValue string) arena.Identity {
 
 // keyFor returns the key that the token's header names, if the issuer publishes
 // it. It ignores keys in the token itself (jwk, jku, x5c).
-func (v *Outside) keyFor(ctx context.Context, t *jwt.Token) (any, error) {
+func (v *OIDCVerifier) keyFor(ctx context.Context, t *jwt.Token) (any, error) {
 	raw, err := headerOf(t.Raw)
 	if err != nil {
 		return nil, err
@@ -184,14 +184,14 @@ func (v *Outside) keyFor(ctx context.Context, t *jwt.Token) (any, error) {
 	return keys.KeyfuncCtx(ctx)(t)
 }
 
-// outsideClaims are the claims that the library checks, and all by name.
-type outsideClaims struct {
+// oidcClaims are the claims that the library checks, and all by name.
+type oidcClaims struct {
 	jwt.RegisteredClaims
 	all map[string]json.RawMessage
 }
 
 // UnmarshalJSON rejects JSON that parsers may interpret differently.
-func (c *outsideClaims) UnmarshalJSON(data []byte) error {
+func (c *oidcClaims) UnmarshalJSON(data []byte) error {
 	if err := strictjson.UnmarshalOpen(data, &c.RegisteredClaims, "iss", "sub", "aud", "exp", "nbf", "iat", "jti"); err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (c *outsideClaims) UnmarshalJSON(data []byte) error {
 }
 
 // text returns a claim that is text, or "".
-func (c *outsideClaims) text(name string) string {
+func (c *oidcClaims) text(name string) string {
 	var s string
 	if strictjson.Unmarshal(c.all[name], &s) != nil {
 		return ""
@@ -208,7 +208,7 @@ func (c *outsideClaims) text(name string) string {
 }
 
 // list returns a claim that is text or a list of texts.
-func (c *outsideClaims) list(name string) []string {
+func (c *oidcClaims) list(name string) []string {
 	raw, ok := c.all[name]
 	for in := c.all; !ok && in != nil; {
 		head, rest, more := strings.Cut(name, ".")
@@ -232,6 +232,6 @@ func (c *outsideClaims) list(name string) []string {
 	return several
 }
 
-// outsideMethods lists the signature algorithms that are accepted from an OIDC
+// oidcMethods lists the signature algorithms that are accepted from an OIDC
 // issuer. Algorithms with a shared secret and "none" are not among them.
-func outsideMethods() []string { return []string{RS256, "PS256", ES256, EdDSA} }
+func oidcMethods() []string { return []string{RS256, "PS256", ES256, EdDSA} }

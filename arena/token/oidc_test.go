@@ -25,8 +25,8 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// outsider is the issuer: discovery and keys behind a real server.
-type outsider struct {
+// oidcIssuer serves discovery and keys over HTTP.
+type oidcIssuer struct {
 	*httptest.Server
 	mu    sync.Mutex
 	keys  []map[string]any
@@ -37,9 +37,9 @@ type outsider struct {
 	calls int
 }
 
-func newOutsider(t testing.TB) *outsider {
+func newOIDCIssuer(t testing.TB) *oidcIssuer {
 	t.Helper()
-	o := &outsider{}
+	o := &oidcIssuer{}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		o.answer(w, func() any {
@@ -62,7 +62,7 @@ func newOutsider(t testing.TB) *outsider {
 	return o
 }
 
-func (o *outsider) answer(w http.ResponseWriter, body func() any) {
+func (o *oidcIssuer) answer(w http.ResponseWriter, body func() any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.calls++
@@ -73,14 +73,14 @@ func (o *outsider) answer(w http.ResponseWriter, body func() any) {
 	_ = json.NewEncoder(w).Encode(body()) // the caller sees what is missing
 }
 
-func (o *outsider) set(change func()) {
+func (o *oidcIssuer) set(change func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	change()
 }
 
 // publish makes a public key one of the issuer's.
-func (o *outsider) publish(t testing.TB, kid string, public any, change map[string]any) {
+func (o *oidcIssuer) publish(t testing.TB, kid string, public any, change map[string]any) {
 	t.Helper()
 	key, err := jwkset.NewJWKFromKey(public, jwkset.JWKOptions{Metadata: jwkset.JWKMetadataOptions{KID: kid, USE: jwkset.UseSig}})
 	if err != nil {
@@ -100,18 +100,18 @@ func (o *outsider) publish(t testing.TB, kid string, public any, change map[stri
 
 type claimsOf = map[string]any
 
-// outside is a verifier, its issuer with one EC key, and the token it signs.
-type outside struct {
-	*Outside
+// oidcSetup is a verifier, its issuer with one EC key, and the token it signs.
+type oidcSetup struct {
+	*OIDCVerifier
 	t      testing.TB
-	issuer *outsider
+	issuer *oidcIssuer
 	clock  *clock
 	ec     *ecdsa.PrivateKey
 }
 
-func newOutside(t testing.TB) *outside {
+func newOIDCSetup(t testing.TB) *oidcSetup {
 	t.Helper()
-	s := &outside{t: t, issuer: newOutsider(t), clock: newClock()}
+	s := &oidcSetup{t: t, issuer: newOIDCIssuer(t), clock: newClock()}
 	var err error
 	if s.ec, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func newOutside(t testing.TB) *outside {
 	s.issuer.publish(t, "ec", &s.ec.PublicKey, nil)
 	client := s.issuer.Client()
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	s.Outside, err = NewOutside(OutsideOptions{
+	s.OIDCVerifier, err = NewOIDCVerifier(OIDCOptions{
 		Issuer: s.issuer.URL, Audience: "arena", AdminClaim: "realm.roles", AdminValue: "arena-admin", HTTP: client, Now: s.clock.now,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
@@ -130,7 +130,7 @@ func newOutside(t testing.TB) *outside {
 }
 
 // sign makes a token; a nil claim or header is left out.
-func (s *outside) sign(method jwt.SigningMethod, key any, header, change claimsOf) string {
+func (s *oidcSetup) sign(method jwt.SigningMethod, key any, header, change claimsOf) string {
 	s.t.Helper()
 	now := s.clock.now().Unix()
 	c := jwt.MapClaims{"iss": s.issuer.URL, "aud": "arena", "sub": "u-1", "iat": now, "exp": now + 300}
@@ -154,16 +154,16 @@ func (s *outside) sign(method jwt.SigningMethod, key any, header, change claimsO
 	return text
 }
 
-func (s *outside) code(token string) arena.Code {
+func (s *oidcSetup) code(token string) arena.Code {
 	_, err := s.Verify(s.t.Context(), token)
 	return arena.CodeOf(err)
 }
 
-// Threats A1 and A4: an outside token is what its issuer signed for this
-// arena, or a 401 that does not say why.
-func TestOutside_Verify(t *testing.T) {
+// Threats A1 and A4: a token is valid if its issuer signed it for
+// this arena. All others get the same 401.
+func TestOIDCVerifier_Verify(t *testing.T) {
 	t.Parallel()
-	s := newOutside(t)
+	s := newOIDCSetup(t)
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +219,7 @@ func TestOutside_Verify(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, token := range map[string]string{
-		"empty": "", "no token": "a.b.c", "too long": good + strings.Repeat("x", maxOutsideToken),
+		"empty": "", "no token": "a.b.c", "too long": good + strings.Repeat("x", maxOIDCToken),
 		"alg none":                    unsigned,
 		"HS256 with the public key":   s.sign(jwt.SigningMethodHS256, rsaPEM, claimsOf{"kid": "rsa"}, none),
 		"HS256 with the shared key":   s.sign(jwt.SigningMethodHS256, []byte("secret"), claimsOf{"kid": "shared"}, none),
@@ -271,9 +271,9 @@ func mustPayload(t *testing.T, token string) string {
 	return string(data)
 }
 
-func TestOutside_Verify_who(t *testing.T) {
+func TestOIDCVerifier_Verify_who(t *testing.T) {
 	t.Parallel()
-	s := newOutside(t)
+	s := newOIDCSetup(t)
 	for name, tc := range map[string]struct {
 		claims claimsOf
 		want   arena.Identity
@@ -302,9 +302,9 @@ func TestOutside_Verify_who(t *testing.T) {
 
 // Keys are fetched when they are needed and not more often than the issuer
 // can be asked to.
-func TestOutside_keys(t *testing.T) {
+func TestOIDCVerifier_keys(t *testing.T) {
 	t.Parallel()
-	s := newOutside(t)
+	s := newOIDCSetup(t)
 	next, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -382,9 +382,9 @@ func TestOutside_keys(t *testing.T) {
 }
 
 // While one caller waits for the issuer, those with known keys do not.
-func TestOutside_keys_nobodyWaits(t *testing.T) {
+func TestOIDCVerifier_keys_noWait(t *testing.T) {
 	t.Parallel()
-	s := newOutside(t)
+	s := newOIDCSetup(t)
 	good := s.sign(jwt.SigningMethodES256, s.ec, nil, claimsOf{"exp": s.clock.now().Unix() + 1e6})
 	if s.code(good) != "" {
 		t.Fatal("refused")
@@ -397,14 +397,14 @@ func TestOutside_keys_nobodyWaits(t *testing.T) {
 	}
 }
 
-func TestNewOutside(t *testing.T) {
+func TestNewOIDCVerifier(t *testing.T) {
 	t.Parallel()
 	for _, issuer := range []string{"", "accounts.example", "ftp://accounts.example", "https://"} {
-		if _, err := NewOutside(OutsideOptions{Issuer: issuer, Audience: "a", HTTP: http.DefaultClient, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}); err == nil {
+		if _, err := NewOIDCVerifier(OIDCOptions{Issuer: issuer, Audience: "a", HTTP: http.DefaultClient, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}); err == nil {
 			t.Errorf("issuer %q is taken", issuer)
 		}
 	}
-	if _, err := NewOutside(OutsideOptions{Issuer: "https://a.example", HTTP: http.DefaultClient, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}); err == nil {
+	if _, err := NewOIDCVerifier(OIDCOptions{Issuer: "https://a.example", HTTP: http.DefaultClient, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}); err == nil {
 		t.Error("no audience is taken")
 	}
 }
