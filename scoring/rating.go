@@ -7,10 +7,6 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// System names the rating formula. It changes whenever the same match could
-// be rated differently.
-const System = "agora-elo-1"
-
 // The K factors and their conditions (docs/rules.md, section 7). A declared new
 // version has the K of a newcomer for its next matches (Rating.NewVersion).
 const (

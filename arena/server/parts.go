@@ -40,15 +40,6 @@ func (s *Server) MetricsURL() string {
 	return "http://" + s.privateListener.Addr().String() + "/metrics"
 }
 
-// PlainURL returns where plain HTTP is redirected to the public URL, "" when it
-// is off.
-func (s *Server) PlainURL() string {
-	if s.plainListener == nil {
-		return ""
-	}
-	return "http://" + s.plainListener.Addr().String()
-}
-
 // AdminToken returns an admin token when New knows one in clear text: it is a
 // setting, or New made it because the arena had none.
 func (s *Server) AdminToken() (secret string, made bool) { return s.adminToken, s.newAdminToken != "" }
