@@ -20,9 +20,9 @@ import (
 	"github.com/agora-arena/arena/store/storetest"
 )
 
-// house is a real store with one league of agents, whose matches end as their
-// strengths say: a_9 beats a_8 beats a_7.
-type house struct {
+// seasonWorld is a real store with one league, whose matches end by the strengths
+// of its agents: a_9 beats a_8 beats a_7.
+type seasonWorld struct {
 	t     *testing.T
 	store *store.Store
 	slug  string
@@ -31,9 +31,9 @@ type house struct {
 	void  int                    // matches to make void first
 }
 
-func newHouse(t *testing.T, agents int, s arena.Settings, change ...func(*arena.League)) *house {
+func newSeasonWorld(t *testing.T, agents int, s arena.Settings, change ...func(*arena.League)) *seasonWorld {
 	t.Helper()
-	h := &house{t: t, slug: "cup", now: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), draw: func(string, string) bool { return false }}
+	h := &seasonWorld{t: t, slug: "cup", now: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), draw: func(string, string) bool { return false }}
 	var err error
 	h.store, err = store.Open(t.Context(), storetest.SQLite(t), store.Options{Logger: slog.New(slog.DiscardHandler), Now: h.clock})
 	h.ok(err)
@@ -51,7 +51,7 @@ func newHouse(t *testing.T, agents int, s arena.Settings, change ...func(*arena.
 	return h
 }
 
-func (h *house) ok(err error) {
+func (h *seasonWorld) ok(err error) {
 	h.t.Helper()
 	if err != nil {
 		h.t.Fatal(err)
@@ -60,7 +60,7 @@ func (h *house) ok(err error) {
 
 func name(i int) string { return fmt.Sprintf("a_%d", i) }
 
-func (h *house) enter(i int) {
+func (h *seasonWorld) enter(i int) {
 	h.t.Helper()
 	ctx, id := h.t.Context(), name(i)
 	h.ok(h.store.CreateOwner(ctx, arena.Owner{ID: "ow" + id, Name: id, CreatedAt: h.now}, arena.Token{
@@ -74,7 +74,7 @@ func (h *house) enter(i int) {
 }
 
 // tick looks once, as a node that has just started.
-func (h *house) tick() {
+func (h *seasonWorld) tick() {
 	h.t.Helper()
 	s, err := league.NewScheduler(league.Options{
 		Store: h.store, Matches: matches(h.t, h.store, h, silence{}, h.clock), Wake: func() {}, Now: h.clock, Rand: rand.NewPCG(uint64(h.now.Unix()), 1),
@@ -87,10 +87,10 @@ func (h *house) tick() {
 	h.ok(s.Tick(h.t.Context()))
 }
 
-func (h *house) clock() time.Time { return h.now }
+func (h *seasonWorld) clock() time.Time { return h.now }
 
 // Create stores a match that waits to be claimed.
-func (h *house) Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
+func (h *seasonWorld) Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
 	return h.store.CreateMatch(ctx, m, e, audit...)
 }
 
@@ -99,7 +99,7 @@ type silence struct{}
 func (silence) Publish(string, ...arena.Event) {}
 
 // play ends every match that waits.
-func (h *house) play() (played int) {
+func (h *seasonWorld) play() (played int) {
 	h.t.Helper()
 	ctx := h.t.Context()
 	for {
@@ -115,7 +115,7 @@ func (h *house) play() (played int) {
 	}
 }
 
-func (h *house) end(m arena.Match) {
+func (h *seasonWorld) end(m arena.Match) {
 	h.t.Helper()
 	ctx, last := h.t.Context(), arena.Event{MatchID: m.ID, At: h.now, Type: arena.EventMatchFinished, Body: []byte(`{}`)}
 	if h.void > 0 {
@@ -141,7 +141,7 @@ func (h *house) end(m arena.Match) {
 func strength(id string) int { n, _ := strconv.Atoi(id[2:]); return n }
 
 // season plays until the season is over and gives its table.
-func (h *house) season() []arena.TableRow {
+func (h *seasonWorld) season() []arena.TableRow {
 	h.t.Helper()
 	for range 2000 {
 		h.tick()
@@ -155,7 +155,7 @@ func (h *house) season() []arena.TableRow {
 	return nil
 }
 
-func (h *house) pairings() []arena.Pairing {
+func (h *seasonWorld) pairings() []arena.Pairing {
 	h.t.Helper()
 	_, pairings, err := h.store.Season(h.t.Context(), h.slug, 0)
 	h.ok(err)
@@ -171,14 +171,14 @@ func podium(table []arena.TableRow) (first []string) {
 	return first
 }
 
-func (h *house) league() arena.League {
+func (h *seasonWorld) league() arena.League {
 	h.t.Helper()
 	l, err := h.store.League(h.t.Context(), h.slug)
 	h.ok(err)
 	return l
 }
 
-func (h *house) act(action arena.LeagueAction) {
+func (h *seasonWorld) act(action arena.LeagueAction) {
 	h.t.Helper()
 	o := officeOptions(h.store, &league.Entries{})
 	o.Now = h.clock
@@ -210,7 +210,7 @@ func TestScheduler_seasons(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, tt.agents, tt.s)
+			h := newSeasonWorld(t, tt.agents, tt.s)
 			h.void = 2
 			table := h.season()
 			if got := podium(table); len(got) < len(tt.podium) || cmp.Diff(tt.podium, got[:len(tt.podium)]) != "" {
@@ -242,7 +242,7 @@ func TestScheduler_seasons(t *testing.T) {
 // next round; who withdraws is not paired again.
 func TestScheduler_seasons_absence(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 4, arena.Settings{Format: arena.FormatSwiss, Options: arena.FormatOptions{Rounds: 3, Forfeit: time.Minute}})
+	h := newSeasonWorld(t, 4, arena.Settings{Format: arena.FormatSwiss, Options: arena.FormatOptions{Rounds: 3, Forfeit: time.Minute}})
 	ctx := t.Context()
 	pause := func(id string) {
 		_, _, err := h.store.UpdateAgent(ctx, id, func(a *arena.Agent) error { a.SetPause(arena.Pause{Reason: arena.PauseOwner}); return nil })
@@ -289,7 +289,7 @@ func TestScheduler_seasons_absence(t *testing.T) {
 // A match that one agent left is that agent's forfeit.
 func TestScheduler_seasons_matchLeft(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 2, arena.Settings{Format: arena.FormatKnockout})
+	h := newSeasonWorld(t, 2, arena.Settings{Format: arena.FormatKnockout})
 	h.tick()
 	claimed, err := h.store.ClaimMatches(t.Context(), "nd_1", time.Hour, 1)
 	h.ok(err)
@@ -309,7 +309,7 @@ func TestScheduler_seasons_schedule(t *testing.T) {
 	hourly := func(l *arena.League) { l.Schedule = "0 * * * *" }
 	t.Run("rounds", func(t *testing.T) {
 		t.Parallel()
-		h := newHouse(t, 4, arena.Settings{Format: arena.FormatRoundRobin, Options: arena.FormatOptions{Starts: arena.StartsRound}}, hourly)
+		h := newSeasonWorld(t, 4, arena.Settings{Format: arena.FormatRoundRobin, Options: arena.FormatOptions{Starts: arena.StartsRound}}, hourly)
 		for round := range 4 {
 			h.tick()
 			if n := h.play(); (round == 0) != (n == 0) {
@@ -324,7 +324,7 @@ func TestScheduler_seasons_schedule(t *testing.T) {
 	})
 	t.Run("seasons", func(t *testing.T) {
 		t.Parallel()
-		h := newHouse(t, 2, arena.Settings{Format: arena.FormatKnockout}, hourly)
+		h := newSeasonWorld(t, 2, arena.Settings{Format: arena.FormatKnockout}, hourly)
 		h.tick()
 		if h.play() > 0 || !h.league().NextRunAt.Equal(h.now.Add(time.Hour)) {
 			t.Errorf("it began before its time: %+v", h.league())
@@ -340,7 +340,7 @@ func TestScheduler_seasons_schedule(t *testing.T) {
 	})
 	t.Run("now", func(t *testing.T) {
 		t.Parallel()
-		h := newHouse(t, 2, arena.Settings{Format: arena.FormatKnockout}, hourly)
+		h := newSeasonWorld(t, 2, arena.Settings{Format: arena.FormatKnockout}, hourly)
 		h.now = h.now.Add(10 * time.Minute)
 		h.tick()
 		if h.play() > 0 {
@@ -358,7 +358,7 @@ func TestScheduler_seasons_schedule(t *testing.T) {
 	})
 	t.Run("seasons of a ladder", func(t *testing.T) {
 		t.Parallel()
-		h := newHouse(t, 2, arena.Settings{Format: arena.FormatLadder, Rated: true}, hourly)
+		h := newSeasonWorld(t, 2, arena.Settings{Format: arena.FormatLadder, Rated: true}, hourly)
 		h.tick()
 		h.play()
 		h.now = h.now.Add(time.Hour)
@@ -378,7 +378,7 @@ func TestScheduler_seasons_schedule(t *testing.T) {
 // cancelled, running ones play on.
 func TestScheduler_seasons_finishedByHand(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 6, arena.Settings{Format: arena.FormatRoundRobin})
+	h := newSeasonWorld(t, 6, arena.Settings{Format: arena.FormatRoundRobin})
 	h.tick()
 	claimed, err := h.store.ClaimMatches(t.Context(), "nd_1", time.Hour, 1)
 	h.ok(err)
@@ -402,7 +402,7 @@ func TestScheduler_seasons_finishedByHand(t *testing.T) {
 // next tick makes them.
 func TestScheduler_seasons_crashBeforeMatch(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 2, arena.Settings{Format: arena.FormatKnockout})
+	h := newSeasonWorld(t, 2, arena.Settings{Format: arena.FormatKnockout})
 	ctx := t.Context()
 	season, err := h.store.StartSeason(ctx, arena.Season{
 		ID: "se_1", League: h.slug, Format: arena.FormatKnockout, Options: h.league().Settings.Options, StartedAt: h.now,

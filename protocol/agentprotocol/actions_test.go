@@ -93,7 +93,7 @@ func looksUp(o *Options) {
 // What the hello lists is served: by its name, and by that of a variant.
 func TestServer_advertised(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node(looksUp)
 	f := h.agent()
 	_, body := f.post(n.web.URL, f.hello())
@@ -135,7 +135,7 @@ func TestServer_advertised(t *testing.T) {
 
 func TestServer_lookups(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node(looksUp)
 	f := h.agent()
 	const (
@@ -198,7 +198,7 @@ func TestServer_lookups(t *testing.T) {
 // The largest page of the directory fits into a message.
 func TestServer_directory_size(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	f := h.agent()
 	var rows tables
 	for i := range maxDirectory + 1 {
@@ -220,7 +220,7 @@ func TestServer_directory_size(t *testing.T) {
 // An error without a message is refused, and is no answer to a request.
 func TestServer_error_without_message(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	f := h.agent()
 	status, body := f.post(n.web.URL, f.message("error", map[string]any{"correlationId": "c", "code": "TIMEOUT"}))

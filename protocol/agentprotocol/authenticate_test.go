@@ -29,7 +29,7 @@ func set(name string, value any) func(map[string]any) {
 // which error message. Threats L1, L2.
 func TestServer_messages(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	f := h.agent()
 	hello := map[string]any{"version": "0.1"}
@@ -139,7 +139,7 @@ func TestServer_window(t *testing.T) {
 // GET says it to everyone.
 func TestServer_hello(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	f := h.agent()
 	_, body := f.post(n.web.URL, f.with("hello", map[string]any{}, set("from", map[string]any{"agentId": f.name, "capabilities": []string{"arena:round/sums", "x:y"}})))
@@ -170,7 +170,7 @@ func TestServer_hello(t *testing.T) {
 // the arena cannot do by an error that lists what it can.
 func TestServer_request(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node(func(o *Options) {
 		o.Actions["arena:refuse"] = func(context.Context, arena.Agent, json.RawMessage) (any, error) {
 			return nil, arena.Errorf(arena.CodeNotFound, "there is no such league")
@@ -205,7 +205,7 @@ func TestServer_request(t *testing.T) {
 // under another message is one. Both hold on every node.
 func TestServer_replay(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	first, second := h.node(), h.node()
 	f := h.agent()
 	id := first.newCorrelation(f.id, correlation{"m_1", time.Now().Add(time.Hour)})
@@ -251,7 +251,7 @@ func TestServer_replay(t *testing.T) {
 // request, or is named.
 func TestServer_notify(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	f, other := h.agent(), h.agent()
 	mine := n.newCorrelation(f.id, correlation{"m_1", time.Now().Add(time.Hour)})
@@ -299,7 +299,7 @@ func TestServer_notify(t *testing.T) {
 // Bounds: sizes, types of content, methods, rates. Threat L4.
 func TestServer_bounds(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	f := h.agent()
 	large := f.message("notify", map[string]any{"event": "x", "data": strings.Repeat("x", MaxMessage)})
@@ -379,7 +379,7 @@ func TestLimits_bounded(t *testing.T) {
 
 func TestNew_RefusesMissingParts(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	full := n.o
 	for name, strip := range map[string]func(*Options){

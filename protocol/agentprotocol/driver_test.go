@@ -40,12 +40,12 @@ func (f *fake) endpoint(serve func(w http.ResponseWriter, data []byte)) string {
 // endpoint, "" none.
 type way struct {
 	name  string
-	start func(t *testing.T, h *house, n *node, f *fake, answer reply) (endpoint string)
+	start func(t *testing.T, h *testArena, n *node, f *fake, answer reply) (endpoint string)
 }
 
 func ways() []way {
 	return []way{
-		{"HTTP, in the reply", func(_ *testing.T, _ *house, _ *node, f *fake, answer reply) string {
+		{"HTTP, in the reply", func(_ *testing.T, _ *testArena, _ *node, f *fake, answer reply) string {
 			return f.endpoint(func(w http.ResponseWriter, data []byte) {
 				out := f.answer(data, answer)
 				if out == nil {
@@ -56,7 +56,7 @@ func ways() []way {
 				_, _ = w.Write(out)
 			})
 		}},
-		{"HTTP, later by POST", func(_ *testing.T, _ *house, n *node, f *fake, answer reply) string {
+		{"HTTP, later by POST", func(_ *testing.T, _ *testArena, n *node, f *fake, answer reply) string {
 			return f.endpoint(func(w http.ResponseWriter, data []byte) {
 				if out := f.answer(data, answer); out != nil {
 					f.post(n.web.URL, out) // it may come before the 202
@@ -64,7 +64,7 @@ func ways() []way {
 				w.WriteHeader(http.StatusAccepted)
 			})
 		}},
-		{"HTTP, later by POST to another node", func(_ *testing.T, h *house, _ *node, f *fake, answer reply) string {
+		{"HTTP, later by POST to another node", func(_ *testing.T, h *testArena, _ *node, f *fake, answer reply) string {
 			other := h.node()
 			return f.endpoint(func(w http.ResponseWriter, data []byte) {
 				w.WriteHeader(http.StatusAccepted)
@@ -73,15 +73,15 @@ func ways() []way {
 				}
 			})
 		}},
-		{"WebSocket", func(_ *testing.T, _ *house, n *node, f *fake, answer reply) string {
+		{"WebSocket", func(_ *testing.T, _ *testArena, n *node, f *fake, answer reply) string {
 			f.dial(n.web.URL).play(answer)
 			return ""
 		}},
-		{"WebSocket at another node", func(_ *testing.T, h *house, _ *node, f *fake, answer reply) string {
+		{"WebSocket at another node", func(_ *testing.T, h *testArena, _ *node, f *fake, answer reply) string {
 			f.dial(h.node().web.URL).play(answer)
 			return ""
 		}},
-		{"files", func(t *testing.T, _ *house, n *node, f *fake, answer reply) string {
+		{"files", func(t *testing.T, _ *testArena, n *node, f *fake, answer reply) string {
 			t.Helper()
 			f.files(n.files.root.Name(), answer)
 			return ""
@@ -154,10 +154,10 @@ func TestDriver_table(t *testing.T) {
 	for _, w := range ways() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newArena(t)
 			protocoltest.RunOutcomeTable(t, func(t *testing.T, what protocoltest.Does, limit time.Duration) arena.Reply {
 				t.Helper()
-				h := &house{t: t, store: h.store, key: h.key}
+				h := &testArena{t: t, store: h.store, key: h.key}
 				n := h.node(func(o *Options) { o.Folder = t.TempDir() })
 				f := h.agent()
 				answer := map[protocoltest.Does]reply{
@@ -211,10 +211,10 @@ func TestDriver_outcomes(t *testing.T) {
 	for _, w := range ways() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newArena(t)
 			for _, c := range table {
 				t.Run(c.name, func(t *testing.T) {
-					h := &house{t: t, store: h.store, key: h.key}
+					h := &testArena{t: t, store: h.store, key: h.key}
 					n := h.node(func(o *Options) { o.Folder = t.TempDir() })
 					f := h.agent()
 					a := f.attempt(w.start(t, h, n, f, c.answer()), c.limit)
@@ -239,7 +239,7 @@ func TestDriver_outcomes(t *testing.T) {
 // Over HTTP, statuses speak as they do in AAP.
 func TestDriver_statuses(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	elsewhere := protocoltest.NewAgent(t, protocoltest.AgentOptions{})
 	jsonReply := func(status int, body []byte) func(http.ResponseWriter) {
@@ -338,7 +338,7 @@ func TestDriver_statuses(t *testing.T) {
 // Threats R1 to R4, R6, R8, R9, R11: the endpoint attacks.
 func TestDriver_attacks(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	n.timing.greet = time.Hour // no second hello, however long the attacks before take
 	f := h.agent()
@@ -364,7 +364,7 @@ func TestDriver_attacks(t *testing.T) {
 // Nothing is sent before dispatch, and the request has these members.
 func TestDriver_Prepare(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	f := h.agent()
 	l := f.dial(n.web.URL)
@@ -429,7 +429,7 @@ func TestDriver_Prepare(t *testing.T) {
 // for it only after the end.
 func TestServer_await_looks_once_more(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n, other := h.node(), h.node()
 	f := h.agent()
 	m, err := readMessage(f.message("response", map[string]any{"correlationId": "c", "status": "success"}))
@@ -448,7 +448,7 @@ func TestServer_await_looks_once_more(t *testing.T) {
 
 func TestDriver_unreached(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	f := h.agent()
 	gone := protocoltest.NewAgent(t, protocoltest.AgentOptions{})

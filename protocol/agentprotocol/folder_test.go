@@ -13,7 +13,7 @@ import (
 )
 
 // exchange is a node with a folder that only the test looks into.
-func (h *house) exchange() (n *node, dir string) {
+func (h *testArena) exchange() (n *node, dir string) {
 	h.t.Helper()
 	h.still, dir = true, h.t.TempDir()
 	n = h.node(func(o *Options) { o.Folder, o.Logger = dir, discard() })
@@ -38,7 +38,7 @@ func listing(t *testing.T, dir string) []string {
 // at no wrong place and that no other system refuses.
 func TestFolder_messages(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n, dir := h.exchange()
 	f := h.agent()
 	f.put(dir, f.message("request", map[string]any{"action": "arena:agent", "correlationId": "1"}))
@@ -66,7 +66,7 @@ func TestFolder_messages(t *testing.T) {
 // leads out of the folder or to something that is no file.
 func TestFolder_tricks(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n, dir := h.exchange()
 	f, other := h.agent(), h.agent()
 	outside := filepath.Join(t.TempDir(), "outside.json")
@@ -124,7 +124,7 @@ func TestFolder_tricks(t *testing.T) {
 // it is not read again.
 func TestFolder_refused(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n, dir := h.exchange()
 	f := h.agent()
 	bad := f.draft("hello", map[string]any{"version": "0.2"})
@@ -156,7 +156,7 @@ func TestFolder_refused(t *testing.T) {
 // counts once.
 func TestFolder_once(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n, dir := h.exchange()
 	f := h.agent()
 	everyone := f.with("notify", map[string]any{"event": "arena.event", "data": map[string]any{"match_id": "m_1"}}, set("to", map[string]any{"broadcast": true}))
@@ -174,7 +174,7 @@ func TestFolder_once(t *testing.T) {
 // The arena's own files go when nobody fetches them.
 func TestFolder_keeps_no_letters(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n, dir := h.exchange()
 	f := h.agent()
 	f.put(dir, f.hello())
@@ -200,7 +200,7 @@ func TestFolder_keeps_no_letters(t *testing.T) {
 // An agent with a socket is reached by it, whatever files it writes.
 func TestFolder_socket_first(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n, dir := h.exchange()
 	f := h.agent()
 	f.dial(n.web.URL).play(answering("Canberra"))

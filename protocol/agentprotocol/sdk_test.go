@@ -17,8 +17,8 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// sdkAgent is an agent written on the Go SDK, registered in the house.
-func (h *house) sdkAgent(n *node, handler arenaagent.Handler) (*fake, *sdk.Agent) {
+// sdkAgent is an agent written on the Go SDK, registered in the test arena.
+func (h *testArena) sdkAgent(n *node, handler arenaagent.Handler) (*fake, *sdk.Agent) {
 	h.t.Helper()
 	f := h.agent()
 	client := &http.Client{Transport: &http.Transport{}}
@@ -60,7 +60,7 @@ func TestSDK_Go(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newArena(t)
 			n := h.node()
 			var fails error
 			f, agent := h.sdkAgent(n, func(_ context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
@@ -108,7 +108,7 @@ func TestSDK_Go(t *testing.T) {
 // and the proof of the key is one that registration takes.
 func TestSDK_Go_reconnect(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	second := h.node()
 	called, answer := make(chan struct{}, 9), make(chan struct{})
@@ -154,7 +154,7 @@ func TestSDK_Go_reconnect(t *testing.T) {
 // An SDK agent answers the arena alone.
 func TestSDK_Go_strangers(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	f, agent := h.sdkAgent(n, func(context.Context, *arenaagent.Task, *arenaagent.Events) (arenaagent.Answer, error) {
 		t.Error("a stranger's task was worked on")
@@ -166,17 +166,17 @@ func TestSDK_Go_strangers(t *testing.T) {
 	stranger := &fake{t: t, key: newKey(t), arena: f.public()}
 	stranger.name = rawID(stranger.public())
 	pretender := &fake{t: t, key: newKey(t), arena: f.public(), name: rawID(f.arena)}
-	house := &fake{t: t, key: h.key, arena: f.public(), name: rawID(f.arena)}
+	self := &fake{t: t, key: h.key, arena: f.public(), name: rawID(f.arena)}
 	for name, c := range map[string]struct {
 		data   []byte
 		status int
 	}{
 		"stranger":  {stranger.message("request", request), 401},
 		"pretender": {pretender.message("request", request), 401},
-		"old":       {house.with("request", request, set("timestamp", "2026-02-01T15:08:00Z")), 400},
-		"another's": {house.with("request", request, set("to", map[string]any{"agentId": stranger.name})), 400},
+		"old":       {self.with("request", request, set("timestamp", "2026-02-01T15:08:00Z")), 400},
+		"another's": {self.with("request", request, set("to", map[string]any{"agentId": stranger.name})), 400},
 		"garbage":   {[]byte("{"), 401},
-		"code":      {house.message("request", map[string]any{"action": "code-review", "correlationId": "1"}), 200},
+		"code":      {self.message("request", map[string]any{"action": "code-review", "correlationId": "1"}), 200},
 	} {
 		status, body := f.post(web.URL, c.data)
 		if status != c.status || !strings.Contains(string(body), `"type":"error"`) {

@@ -32,16 +32,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// house is one arena: a database, and the key under which its nodes speak.
-type house struct {
+// testArena is one arena: a database and the signing key of its nodes.
+type testArena struct {
 	t     *testing.T
 	store *store.Store
 	key   ed25519.PrivateKey
 	names int
-	still bool // nodes look into their folder when the test says so
+	still bool // nodes read their folder only when the test calls for it
 }
 
-func newHouse(t *testing.T) *house {
+func newArena(t *testing.T) *testArena {
 	t.Helper()
 	s, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{Logger: discard(), Now: time.Now})
 	if err != nil {
@@ -55,7 +55,7 @@ func newHouse(t *testing.T) *house {
 	if err := s.CreateOwner(t.Context(), arena.Owner{ID: "ow_1", Name: "o", CreatedAt: now}, arena.Token{ID: "to_1", OwnerID: "ow_1", Scope: arena.ScopeOwner, CreatedAt: now}); err != nil {
 		t.Fatal(err)
 	}
-	return &house{t: t, store: s, key: newKey(t)}
+	return &testArena{t: t, store: s, key: newKey(t)}
 }
 
 func newKey(t testing.TB) ed25519.PrivateKey {
@@ -140,7 +140,7 @@ func newClient(t *testing.T) *protocol.Client {
 
 // node starts another node of the arena. Nodes have no bus: they find each
 // other's mail by looking.
-func (h *house) node(change ...func(*Options)) *node {
+func (h *testArena) node(change ...func(*Options)) *node {
 	h.t.Helper()
 	box, err := mailbox.NewInbox(h.store, mailbox.NewNotifier(nil), time.Now)
 	if err != nil {
@@ -195,7 +195,7 @@ type fake struct {
 }
 
 // agent registers an agent with a proved key.
-func (h *house) agent(change ...func(*arena.Agent)) *fake {
+func (h *testArena) agent(change ...func(*arena.Agent)) *fake {
 	h.t.Helper()
 	h.names++
 	key := newKey(h.t)

@@ -17,7 +17,7 @@ import (
 // on the agent can be reached.
 func TestSocket_hello(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node(func(o *Options) { o.Logger = discard() })
 	f := h.agent()
 	stranger := &fake{t: t, key: newKey(t), arena: f.arena}
@@ -70,7 +70,7 @@ func TestSocket_hello(t *testing.T) {
 // One message per text frame, both ways, the same gate as over HTTP.
 func TestSocket_messages(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	f, other := h.agent(), h.agent()
 	l := f.dial(n.web.URL)
@@ -100,7 +100,7 @@ func TestSocket_messages(t *testing.T) {
 // the socket.
 func TestSocket_bounds(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	f := h.agent()
 	l := f.dial(n.web.URL)
@@ -157,7 +157,7 @@ func (l leaving) SeePeer(ctx context.Context, agentID string, epoch int64, at ti
 // Who opens a socket and says nothing, and who never reads, is closed.
 func TestSocket_slow(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	left := make(chan struct{}, 9)
 	n := h.node(func(o *Options) { o.Peers = leaving{Peers: h.store, left: left} })
 	n.timing.hello, n.timing.ping = 50*time.Millisecond, 50*time.Millisecond
@@ -177,7 +177,7 @@ func TestSocket_slow(t *testing.T) {
 // node and on another.
 func TestSocket_replaced(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	first, second := h.node(), h.node()
 	first.timing.ping = time.Hour // no look at the database helps
 	f := h.agent()
@@ -202,7 +202,7 @@ func TestSocket_replaced(t *testing.T) {
 // with the same id, while its time is not over.
 func TestSocket_reconnect(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	f := h.agent()
 	l := f.dial(n.web.URL)
@@ -228,7 +228,7 @@ func TestSocket_reconnect(t *testing.T) {
 // A node that stops tells its sockets to come back, and waits for them.
 func TestServer_Close(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	f := h.agent()
 	l := f.dial(n.web.URL)
@@ -249,7 +249,7 @@ func TestServer_Close(t *testing.T) {
 // A page of another origin cannot open a socket.
 func TestSocket_origin(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n := h.node()
 	_, _, err := websocket.Dial(t.Context(), strings.Replace(n.web.URL, "http", "ws", 1)+"/agentprotocol/ws",
 		&websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"https://evil.example"}}})
@@ -264,7 +264,7 @@ func TestDriver_Probe(t *testing.T) {
 	for _, w := range ways() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newArena(t)
 			n := h.node(func(o *Options) { o.Folder = t.TempDir() })
 			f := h.agent()
 			a := arena.Agent{ID: f.id, PublicKey: rawID(f.public()), KeyProvedAt: time.Now(), Leagues: []string{"trivia", "sums"}}
@@ -281,7 +281,7 @@ func TestDriver_Probe(t *testing.T) {
 
 func TestDriver_Probe_fails(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n, hasty := h.node(), h.node()
 	hasty.timing.hello = quiet
 	f, other := h.agent(), h.agent()
@@ -332,7 +332,7 @@ func TestDriver_Probe_fails(t *testing.T) {
 // Threat N3: hellos to an address where no agent replies are limited.
 func TestDriver_Probe_host_busy(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newArena(t)
 	n, f := h.node(), h.agent()
 	endpoint := f.endpoint(func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusNotFound) })
 	for _, healthy := range []bool{true, false} {
@@ -355,7 +355,7 @@ func TestDriver_cancelled(t *testing.T) {
 	for _, w := range ways() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newArena(t)
 			n := h.node(func(o *Options) { o.Folder = t.TempDir() })
 			f := h.agent()
 			ctx, cancel := context.WithCancel(t.Context())
