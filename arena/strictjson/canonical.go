@@ -27,7 +27,7 @@ func Canonical(data []byte) ([]byte, error) {
 	return v, nil
 }
 
-// CanonicalOf encodes v and gives its RFC 8785 form.
+// CanonicalOf encodes v and returns its RFC 8785 form.
 func CanonicalOf(v any) (json.RawMessage, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -46,7 +46,7 @@ type plainReader struct {
 	out  []byte
 }
 
-// space passes over white space and gives the place of the next byte.
+// space skips white space and returns the position of the next byte.
 func (p *plainReader) space() int {
 	for p.i < len(p.data) && (p.data[p.i] == ' ' || p.data[p.i] == '\n' || p.data[p.i] == '\r' || p.data[p.i] == '\t') {
 		p.i++

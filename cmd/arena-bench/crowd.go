@@ -149,7 +149,7 @@ func (a *audience) join(ctx context.Context, address string, n int, frozen bool)
 	return failed
 }
 
-// dialSocket opens a WebSocket and gives what came behind the handshake.
+// dialSocket opens a WebSocket and returns the bytes that followed the handshake.
 func dialSocket(ctx context.Context, address, token string) (net.Conn, []byte, error) {
 	u, err := url.Parse(address)
 	if err != nil {
