@@ -15,8 +15,8 @@ import (
 // nodeKept is how long a node that is gone stays in the list.
 const nodeKept = time.Hour
 
-// Beat stores a node's sign of life.
-func (s *Store) Beat(ctx context.Context, n arena.Node) error {
+// Heartbeat stores a node's heartbeat.
+func (s *Store) Heartbeat(ctx context.Context, n arena.Node) error {
 	err := s.write(ctx, n.ID, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := db.Exec(ctx, tx, `INSERT INTO nodes (node, version, started_at, seen_at, draining, last_error, last_error_at)
 			VALUES ($1, $2, $3, `+s.d.Clock+`, $4, $5, $6) ON CONFLICT (node) DO UPDATE SET seen_at = excluded.seen_at,
@@ -27,7 +27,7 @@ func (s *Store) Beat(ctx context.Context, n arena.Node) error {
 		_, err := db.Exec(ctx, tx, `DELETE FROM nodes WHERE seen_at < `+s.d.Clock+` - $1`, nodeKept.Milliseconds())
 		return err
 	})
-	return s.wrap(err, "node %s gives a sign of life", n.ID)
+	return s.wrap(err, "store heartbeat of node %s", n.ID)
 }
 
 // The most that Operations looks at.
@@ -70,7 +70,7 @@ func scanOpenRound(r db.Row) (o arena.OpenRound, err error) {
 	return o, r.Scan(&o.MatchID, &o.League, &o.Node, db.IntoJSON(&o.Settings), &o.Interruptions, &o.Round, db.IntoTime(&o.OpenedAt))
 }
 
-// nodes returns the nodes with a recent sign of life and those that hold a
+// nodes returns the nodes with a recent heartbeat and those that hold a
 // match, by id. A node with a valid lease is alive.
 func (s *Store) nodes(ctx context.Context, q db.Querier) ([]arena.Node, error) {
 	return db.All(ctx, q, func(r db.Row) (n arena.Node, err error) {

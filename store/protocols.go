@@ -229,7 +229,7 @@ func (s *Store) ConnectPeer(ctx context.Context, agentID, way string, at time.Ti
 	return epoch, s.wrap(err, "connect peer %s", agentID)
 }
 
-// SeePeer records a sign of life of a connection or, with the zero time, its
+// SeePeer records a heartbeat of a connection or, with the zero time, its
 // end. newest reports whether there is no later connection.
 func (s *Store) SeePeer(ctx context.Context, agentID string, epoch int64, at time.Time) (newest bool, err error) {
 	err = s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {

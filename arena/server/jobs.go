@@ -48,7 +48,7 @@ func (s *Server) jobs() []job {
 			_, err := s.ops.matches.EraseDeleted(ctx)
 			return err
 		}},
-		{name: "beat", every: arena.NodeSilence / 3, each: true, run: s.beat},
+		{name: "beat", every: arena.NodeSilence / 3, each: true, run: s.heartbeat},
 		{name: "memory", every: 30 * time.Second, each: true, run: func(ctx context.Context) error {
 			err := s.store.Forget(ctx)
 			spare.giveBack()
@@ -86,11 +86,11 @@ const invitationsKept = 30 * 24 * time.Hour
 // arena/token.
 const erasedIdentitiesKept = 367 * 24 * time.Hour
 
-// beat stores the heartbeat of this node with its state, for the other nodes.
-func (s *Server) beat(ctx context.Context) error {
+// heartbeat stores the heartbeat of this node with its state, for the other nodes.
+func (s *Server) heartbeat(ctx context.Context) error {
 	n := arena.Node{ID: s.node, Version: s.version(), StartedAt: s.startedAt, Draining: s.draining.Load()}
 	n.LastError, n.LastErrorAt = s.lastError.read()
-	return s.store.Beat(ctx, n)
+	return s.store.Heartbeat(ctx, n)
 }
 
 // archive packs the logs of matches that have been over for long enough.
@@ -169,7 +169,7 @@ type cronLogger struct{ log *slog.Logger }
 func (l cronLogger) Info(string, ...any) {}
 
 func (l cronLogger) Error(err error, msg string, _ ...any) {
-	l.log.Error("job broke down", "cause", msg, "error", err)
+	l.log.Error("job panicked", "cause", msg, "error", err)
 }
 
 // parseSchedule reads a cron expression of five fields, in UTC or in the zone of

@@ -62,19 +62,19 @@ func (s *Server) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 	case failed = <-down:
-	case <-s.drainAsked:
+	case <-s.drainRequested:
 	}
 	s.draining.Store(true)
 	s.log.Info("draining", "matches", s.runner.Playing())
 	stopRunning()
 	jobs()
 	failed = errors.Join(failed, <-matches)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastBeat)
-	if err := s.beat(last); err != nil { // the others see that it left in good order
-		s.log.Warn("the last sign of life is lost", "error", err)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastHeartbeat)
+	if err := s.heartbeat(last); err != nil { // shows the other nodes a clean exit
+		s.log.Warn("last heartbeat could not be stored", "error", err)
 	}
 	if err := s.ops.accounts.StoreUses(last); err != nil {
-		s.log.Warn("the last uses of tokens are lost", "error", err)
+		s.log.Warn("last uses of tokens could not be stored", "error", err)
 	}
 	cancel()
 	stopStreaming()
@@ -158,5 +158,6 @@ func (s *Server) Close() error {
 	return errors.Join(problems...)
 }
 
-// lastBeat is how long the last sign of life may take: the database may be away.
-const lastBeat = 2 * time.Second
+// lastHeartbeat is the time limit of the last heartbeat: the database may be
+// unavailable.
+const lastHeartbeat = 2 * time.Second

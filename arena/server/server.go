@@ -100,8 +100,8 @@ type Server struct {
 	listener, plainListener, privateListener net.Listener
 	public, plain, private                   *http.Server // plain redirects to TLS
 	draining                                 atomic.Bool
-	drainAsked                               chan struct{}
-	drain                                    func()         // closes drainAsked
+	drainRequested                           chan struct{}
+	drain                                    func()         // closes drainRequested
 	wg                                       sync.WaitGroup // listeners
 }
 
@@ -131,12 +131,12 @@ const ConnsPerHost = 256
 // listens, but answers nothing before Run.
 func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Server, err error) {
 	s := &Server{
-		cfg: cfg, opts: opts, node: arena.NewID(arena.NodePrefix, time.Now()), startedAt: time.Now(), lastError: &lastError{}, drainAsked: make(chan struct{}),
+		cfg: cfg, opts: opts, node: arena.NewID(arena.NodePrefix, time.Now()), startedAt: time.Now(), lastError: &lastError{}, drainRequested: make(chan struct{}),
 	}
 	log = slog.New(s.lastError.of(log.Handler()))
 	s.log = log
-	s.writes = newWriteProbe(s.beat, time.Now)
-	s.drain = sync.OnceFunc(func() { close(s.drainAsked) })
+	s.writes = newWriteProbe(s.heartbeat, time.Now)
+	s.drain = sync.OnceFunc(func() { close(s.drainRequested) })
 	defer func() {
 		if err != nil {
 			_ = s.Close() // err is the error to return

@@ -52,7 +52,7 @@ type timing struct {
 	write time.Duration // for one frame
 	poll  time.Duration // between reads of the folder
 	keep  time.Duration // how long a file of the arena stays in the folder
-	fresh time.Duration // how long a connection counts as open after its last sign of life
+	fresh time.Duration // how long a connection counts as open after its last heartbeat
 	greet time.Duration // how long a hello is valid for matches
 }
 

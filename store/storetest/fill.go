@@ -101,7 +101,7 @@ func Fill(t *testing.T, url string) *store.Store {
 		Entrants: []arena.Entrant{{AgentID: ids[0], OwnerID: "ow_a", Round: 1}, {AgentID: ids[1], OwnerID: "ow_b", Round: 1}},
 	}))(f)
 	f.ok(f.ChangeSeason(ctx, season, arena.SeasonChange{Pairings: []arena.Pairing{{Round: 1, Slot: 1, Game: 1, Agents: ids[:2], CreatedAt: start}}}))
-	f.ok(f.Beat(ctx, arena.Node{ID: "nd_1", Version: "v1", StartedAt: start, LastError: "job failed"}))
+	f.ok(f.Heartbeat(ctx, arena.Node{ID: "nd_1", Version: "v1", StartedAt: start, LastError: "job failed"}))
 	f.ok(f.SetBanner(ctx, arena.Banner{Text: "Down at six", Since: start}))
 	f.ok(f.PutTLSFile(ctx, "certificates/ca/a.example/a.example.key", []byte{0, 255}))
 	f.ok(second(f.HoldTLSLock(ctx, "issue_cert_a.example", "1", time.Hour)))

@@ -18,9 +18,9 @@ func operations(f *fixture) {
 	f.equal(0, len(must(f.Operations(ctx))(f).Nodes))
 
 	n := arena.Node{ID: "nd_9", Version: "v1", StartedAt: start}
-	f.ok(f.Beat(ctx, n))
+	f.ok(f.Heartbeat(ctx, n))
 	n.Draining, n.LastError, n.LastErrorAt = true, "job failed: \x00", start.Add(time.Second)
-	f.ok(f.Beat(ctx, n))
+	f.ok(f.Heartbeat(ctx, n))
 	m := f.open("m_1", ids[0], ids[1])
 	f.match("m_2", "trivia", ids[2], ids[3])
 	later := arena.Match{ID: "m_3", League: "trivia", Settings: settings(), Seats: m.Seats, CreatedAt: start, StartsAt: start.AddDate(100, 0, 0)}
