@@ -162,7 +162,7 @@ func TestEvent_AppendJSON(t *testing.T) {
 func TestError_Codes(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("disk full")
-	err := fmt.Errorf("claim match m_1: %w", arena.Errorf(arena.CodeUnavailable, "storage is away: %w", cause))
+	err := fmt.Errorf("claim match m_1: %w", arena.Errorf(arena.CodeUnavailable, "storage is unavailable: %w", cause))
 	if arena.CodeOf(err) != arena.CodeUnavailable || !errors.Is(err, cause) {
 		t.Errorf("code %q or cause lost in %v", arena.CodeOf(err), err)
 	}

@@ -170,7 +170,7 @@ func (n *Network) check(ctx context.Context) (cut bool) {
 		n.o.Logger.Warn("network is cut off: health sweeps do not count, and rounds that it hits are void", "called", len(calls))
 	case len(n.o.Targets) == 0 && now.Sub(n.since) > sampleTrust:
 		n.since, n.expired = time.Time{}, true
-		n.o.Logger.Warn("no healthy endpoint has replied for long: failures count again; ARENA_CANARY_TARGETS would tell an outage of the network", "called", len(calls))
+		n.o.Logger.Warn("no healthy endpoint has replied for long: failures count again; ARENA_CANARY_TARGETS would detect a network outage", "called", len(calls))
 	}
 	if n.expired {
 		n.up = now

@@ -237,7 +237,7 @@ func TestNetwork_sample_choice(t *testing.T) {
 		"two owners":               {agents: endpoints("a.example", "b.example")},
 		"one server":               {agents: shared},
 		"a protocol without probe": {agents: foreign},
-		"storage is away":          {agents: endpoints("a.example", "b.example", "c.example"), err: errors.New("away")},
+		"storage is unavailable":   {agents: endpoints("a.example", "b.example", "c.example"), err: errors.New("away")},
 		"loopback is left out": {
 			agents: endpoints("127.0.0.1", "a.example", "localhost", "b.example", "c.example"), cut: true,
 			called: []string{"http://a.example/", "http://b.example/", "http://c.example/"},

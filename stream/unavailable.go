@@ -17,7 +17,7 @@ func (h *Hub) StorageUnavailable(err error) bool {
 	away := code == arena.CodeUnavailable ||
 		code == arena.CodeInternal && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled))
 	if away && h.clients.Context().Err() == nil && !h.unavailable.Swap(true) {
-		h.log.Warn("storage is away", slog.Any("error", err))
+		h.log.Warn("storage is unavailable", slog.Any("error", err))
 	}
 	return away
 }

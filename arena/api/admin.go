@@ -200,7 +200,7 @@ type drainView struct {
 // drain starts what SIGTERM starts, but the process continues to serve. Its
 // operator ends it when /v1/admin/status shows no match of this node.
 func (h *nodeHandlers) drain(ctx context.Context, _ *struct{}) (*output[drainView], error) {
-	h.log.InfoContext(ctx, "drain asked for", "node", h.ID)
+	h.log.InfoContext(ctx, "drain requested", "node", h.ID)
 	h.Drain()
 	return answer(drainView{Node: h.ID})
 }

@@ -295,7 +295,7 @@ func TestDelayedPublisher(t *testing.T) {
 		if late < 30*time.Second || late > 30500*time.Millisecond {
 			t.Errorf("published after %s", late)
 		}
-		s.add(arena.EventRoundClosed, 1, func() { s.m.RoundOpen, s.fail = false, errors.New("the storage is away") })
+		s.add(arena.EventRoundClosed, 1, func() { s.m.RoundOpen, s.fail = false, errors.New("the storage is unavailable") })
 		closed := time.Now()
 		time.Sleep(20 * time.Second)
 		if n := len(p.seqs()); n > 1 {

@@ -33,7 +33,7 @@ const (
 	logTakenOver = "match taken over"
 	logClaimed   = "match claimed"
 	logKept      = "lease kept"
-	logSuspect   = "lease doubted"
+	logSuspect   = "lease suspect"
 	logGivenBack = "match given back"
 	logLeaseLost = "lease lost"
 	logLetGo     = "match let go"

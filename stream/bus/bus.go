@@ -245,7 +245,7 @@ func (b *Bus) run() {
 		b.shard(topic).markChanged(topic)
 	}
 	b.mu.Unlock()
-	b.log.Info("redis is there", "cluster", sharded)
+	b.log.Info("connected to redis", "cluster", sharded)
 	listening, stop := context.WithCancel(b.ctx)
 	var listeners sync.WaitGroup
 	for _, l := range shards {
@@ -269,7 +269,7 @@ func (b *Bus) connect() (client redis.UniversalClient, sharded, ok bool) {
 			return client, sharded, true
 		}
 		if b.ctx.Err() == nil && !reported {
-			b.log.Warn("redis is not there; nodes see each other's events late until it is", "error", err)
+			b.log.Warn("redis is unreachable; events of other nodes are read from the log", "error", err)
 			reported = true
 		}
 		if !b.pause(&wait) {

@@ -184,14 +184,14 @@ func (b *Bus) send(client redis.UniversalClient, shards []*shard) {
 		failed, err := b.deliver(client, shards, batch, &no)
 		if err == nil {
 			if reported {
-				b.log.Info("redis takes events again")
+				b.log.Info("redis accepts events again")
 			}
 			wait, reported = b.timing.retry, false
 			continue
 		}
 		b.out.fail(failed, len(failed) == len(batch))
 		if b.ctx.Err() == nil && !reported {
-			b.log.Warn("redis takes no events; other nodes read them from the log", "error", err)
+			b.log.Warn("redis rejects events; other nodes read them from the log", "error", err)
 			reported = true
 		}
 		if !b.pause(&wait) {

@@ -72,7 +72,7 @@ func (l *shard) run(ctx context.Context) {
 	for l.idle(ctx) {
 		s := &session{shard: l, pending: map[string]int{}, alive: func() {
 			if reported {
-				l.bus.log.Info("redis speaks again")
+				l.bus.log.Info("connection to redis is back")
 			}
 			wait, reported = l.bus.timing.retry, false
 		}}

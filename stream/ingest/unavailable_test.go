@@ -68,7 +68,7 @@ func TestAgent_StorageAway(t *testing.T) {
 			wantAccepted(t, b.Request(t, "POST", "", header, `{"type":"thinking"}`), postReply{Accepted: 1, Errors: []lineError{}})
 			logged.mu.Lock()
 			defer logged.mu.Unlock()
-			if diff := cmp.Diff([]string{"WARN storage is away", "INFO storage is back"}, logged.lines); diff != "" {
+			if diff := cmp.Diff([]string{"WARN storage is unavailable", "INFO storage is back"}, logged.lines); diff != "" {
 				t.Errorf("log (-want +got):\n%s", diff)
 			}
 		})

@@ -289,7 +289,7 @@ func (e *Engine) claim(ctx, matches context.Context) (more bool) {
 		return false
 	case arena.CodeOf(err) == arena.CodeUnavailable:
 		e.noteUnavailable()
-		e.o.Logger.Warn("storage is away, no match is claimed", "error", err)
+		e.o.Logger.Warn("storage is unavailable, no match is claimed", "error", err)
 		return false
 	default:
 		e.o.Logger.Error("claim matches", "error", err)

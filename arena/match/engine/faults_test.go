@@ -35,7 +35,7 @@ type fault struct {
 	method string // or anyWrite
 	n      int
 	done   bool // the call takes effect before it fails
-	dies   bool // the node dies with it; else storage is away for a few calls
+	dies   bool // the node dies with it; else storage is unavailable for a few calls
 }
 
 // anyWrite stands for all methods that write to a match.
@@ -63,7 +63,7 @@ func (x *frail) use(o *engine.Options) {
 	o.Store, o.Drivers, o.Publisher = x, map[string]engine.Driver{"fake": x}, x
 }
 
-var errAway = arena.Errorf(arena.CodeUnavailable, "storage is away")
+var errAway = arena.Errorf(arena.CodeUnavailable, "storage is unavailable")
 
 // call runs one call of a method, or not.
 func call[T any](x *frail, method string, do func() (T, error)) (v T, err error) {

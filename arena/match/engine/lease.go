@@ -53,7 +53,7 @@ func (mr *matchRun) ensureLease(ctx context.Context) (waited bool, err error) {
 // markSuspect records that the lease is too old to rely on.
 func (mr *matchRun) markSuspect() {
 	if !mr.suspect.Swap(true) {
-		mr.log.Debug("lease doubted", "epoch", mr.m.Lease.Epoch)
+		mr.log.Debug("lease suspect", "epoch", mr.m.Lease.Epoch)
 	}
 }
 

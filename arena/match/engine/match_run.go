@@ -333,7 +333,7 @@ func retry[T any](ctx context.Context, mr *matchRun, op func() (T, error)) (T, e
 			return v, err
 		}
 		if wait == first {
-			mr.log.Warn("storage is away, the step is repeated until it is back", "error", err)
+			mr.log.Warn("storage is unavailable, the operation is retried", "error", err)
 		}
 		t := time.NewTimer(wait)
 		select {

@@ -447,7 +447,7 @@ type away struct {
 func (a *away) Pulled(ctx context.Context, agentID, taskID string) (arena.PulledTask, error) {
 	late := time.Now().UnixNano() >= a.until.Load()
 	if !late || a.failed.Add(1) <= 3 {
-		return arena.PulledTask{}, arena.Errorf(arena.CodeUnavailable, "the storage is away")
+		return arena.PulledTask{}, arena.Errorf(arena.CodeUnavailable, "the storage is unavailable")
 	}
 	return a.Store.Pulled(ctx, agentID, taskID)
 }

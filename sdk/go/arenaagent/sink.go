@@ -103,7 +103,7 @@ func (s *socketSink) dial(ctx context.Context, token string) error {
 				s.cause = err
 				return
 			}
-			s.log.DebugContext(reading, "stream says", slog.String("message", clip(string(data), 256)))
+			s.log.DebugContext(reading, "message from the stream", slog.String("message", clip(string(data), 256)))
 		}
 	})
 	return nil

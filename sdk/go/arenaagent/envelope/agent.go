@@ -173,7 +173,7 @@ func (a *agent) poll(ctx context.Context, since string) (string, error) {
 	}
 	for _, raw := range page.Events {
 		if err := a.receive(ctx, raw); err != nil {
-			a.Logger.WarnContext(ctx, "envelope passed over", slog.Any("error", err))
+			a.Logger.WarnContext(ctx, "envelope skipped", slog.Any("error", err))
 		}
 	}
 	return cmp.Or(page.Cursor, since), nil
