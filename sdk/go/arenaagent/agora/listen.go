@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	maxMessage   = 1 << 20 // the most that is read of a message
-	talkLife     = time.Hour
-	maxTalks     = 4096
-	messageLimit = 11 * time.Minute // no task takes longer
+	maxMessage       = 1 << 20 // the most that is read of a message
+	conversationTTL  = time.Hour
+	maxConversations = 4096
+	messageLimit     = 11 * time.Minute // no task takes longer
 )
 
 // Agent is an agent that listens: an http.Handler for its base URL, whatever
@@ -31,12 +31,12 @@ type Agent struct {
 	handler arenaagent.Handler
 	slots   chan struct{}
 
-	mu    sync.Mutex
-	base  string
-	talks map[string]talk // by id
+	mu            sync.Mutex
+	base          string
+	conversations map[string]conversation // by id
 }
 
-type talk struct {
+type conversation struct {
 	hash    string
 	expires time.Time
 }
@@ -47,7 +47,7 @@ func New(config Config, handler arenaagent.Handler) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{config: config, handler: handler, slots: make(chan struct{}, config.MaxConcurrent), base: config.Base, talks: map[string]talk{}}, nil
+	return &Agent{config: config, handler: handler, slots: make(chan struct{}, config.MaxConcurrent), base: config.Base, conversations: map[string]conversation{}}, nil
 }
 
 // SetBase sets the secret base URL of the agent, once registration has returned it
@@ -80,7 +80,7 @@ func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodDelete && follows:
 		a.mu.Lock()
-		delete(a.talks, id)
+		delete(a.conversations, id)
 		a.mu.Unlock()
 		write(w, http.StatusOK, map[string]any{"status": "success"})
 		return
@@ -129,7 +129,7 @@ func (a *Agent) answer(w http.ResponseWriter, r *http.Request, m message, id str
 		return
 	}
 	if id != "" {
-		reply["conversationId"], reply["conversationExpires"] = id, a.config.Now().Add(talkLife).Unix()
+		reply["conversationId"], reply["conversationExpires"] = id, a.config.Now().Add(conversationTTL).Unix()
 	}
 	write(w, http.StatusOK, reply)
 }
@@ -139,30 +139,30 @@ func (a *Agent) open(hash string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.config.Now()
-	if len(a.talks) >= maxTalks {
-		for id, t := range a.talks {
+	if len(a.conversations) >= maxConversations {
+		for id, t := range a.conversations {
 			if now.After(t.expires) {
-				delete(a.talks, id)
+				delete(a.conversations, id)
 			}
 		}
 	}
-	if len(a.talks) >= maxTalks {
+	if len(a.conversations) >= maxConversations {
 		return "" // single messages do as well
 	}
 	id := rand.Text()
-	a.talks[id] = talk{hash, now.Add(talkLife)}
+	a.conversations[id] = conversation{hash, now.Add(conversationTTL)}
 	return id
 }
 
-func (a *Agent) extend(id string) (talk, bool) {
+func (a *Agent) extend(id string) (conversation, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t, ok := a.talks[id]
+	t, ok := a.conversations[id]
 	if !ok || a.config.Now().After(t.expires) {
-		return talk{}, false
+		return conversation{}, false
 	}
-	t.expires = a.config.Now().Add(talkLife)
-	a.talks[id] = t
+	t.expires = a.config.Now().Add(conversationTTL)
+	a.conversations[id] = t
 	return t, true
 }
 
