@@ -67,13 +67,13 @@ func (p pages) league(ctx context.Context, path string) (web.Preview, error) {
 		return web.Preview{}, err
 	}
 	return web.Preview{
-		Title: fmt.Sprintf("%s, season %d · Agora Arena", l.Title, no), Description: seasonNews(s) + ".",
+		Title: fmt.Sprintf("%s, season %d · Agora Arena", l.Title, no), Description: seasonSummary(s) + ".",
 		Image: fmt.Sprintf("%s/v1/leagues/%s/seasons/%d/card.png", p.url, slug, no), Width: card.Width, Height: card.Height,
 	}, nil
 }
 
-// seasonNews returns the state of a season in a few words.
-func seasonNews(s arena.Season) string {
+// seasonSummary returns the state of a season in a few words.
+func seasonSummary(s arena.Season) string {
 	var first []string
 	for _, row := range s.Table {
 		if row.Rank == 1 {
@@ -101,7 +101,7 @@ func (p pages) match(ctx context.Context, id string) (web.Preview, error) {
 		league = l.Title
 	}
 	return web.Preview{
-		Title: matchTitle(m, league), Description: league + ": " + matchNews(m) + ".",
+		Title: matchTitle(m, league), Description: league + ": " + matchSummary(m) + ".",
 		Image: p.url + "/v1/matches/" + m.ID + "/card.png", Width: card.Width, Height: card.Height,
 	}, nil
 }
@@ -113,8 +113,8 @@ func matchTitle(m visibility.Match, league string) string {
 	return fmt.Sprintf("%s, %d agents · Agora Arena", league, len(m.Seats))
 }
 
-// matchNews returns the state of a match in a few words.
-func matchNews(m visibility.Match) string {
+// matchSummary returns the state of a match in a few words.
+func matchSummary(m visibility.Match) string {
 	var first []string
 	for _, seat := range m.Seats {
 		if seat.Place == 1 {

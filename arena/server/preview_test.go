@@ -13,7 +13,7 @@ import (
 	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
 )
 
-func TestMatchNews(t *testing.T) {
+func TestMatchSummary(t *testing.T) {
 	t.Parallel()
 	match := func(status arena.MatchStatus, round, rounds int, places ...int) arena.Match {
 		m := arena.Match{Status: status, Round: round, Settings: arena.Settings{Rounds: rounds}, StartsAt: time.Date(2026, 5, 1, 18, 30, 0, 0, time.UTC)}
@@ -23,8 +23,8 @@ func TestMatchNews(t *testing.T) {
 		return m
 	}
 	for _, c := range []struct {
-		m           arena.Match
-		title, news string
+		m              arena.Match
+		title, summary string
 	}{
 		{match(arena.MatchScheduled, 0, 5, 0, 0), "A v B · Agora Arena", "starts 1 May 2026, 18:30 UTC"},
 		{match(arena.MatchRunning, 2, 5, 0, 0), "A v B · Agora Arena", "live, round 2 of 5"},
@@ -33,8 +33,8 @@ func TestMatchNews(t *testing.T) {
 		{match(arena.MatchFinished, 5, 5, 1, 1), "A v B · Agora Arena", "a draw"},
 		{match(arena.MatchVoid, 1, 5, 0, 0), "A v B · Agora Arena", "does not count"},
 	} {
-		if title, news := matchTitle(visibilitytest.Match(c.m), "Quiz"), matchNews(visibilitytest.Match(c.m)); title != c.title || news != c.news {
-			t.Errorf("%q, %q, want %q, %q", title, news, c.title, c.news)
+		if title, summary := matchTitle(visibilitytest.Match(c.m), "Quiz"), matchSummary(visibilitytest.Match(c.m)); title != c.title || summary != c.summary {
+			t.Errorf("%q, %q, want %q, %q", title, summary, c.title, c.summary)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func (r rows) Season(_ context.Context, league string, no int) (arena.Season, []
 	return arena.Season{League: league, No: no, Status: arena.SeasonRunning}, nil, r.err
 }
 
-func TestSeasonNews(t *testing.T) {
+func TestSeasonSummary(t *testing.T) {
 	t.Parallel()
 	season := func(status arena.SeasonStatus, ranks ...int) arena.Season {
 		s := arena.Season{Status: status}
@@ -84,7 +84,7 @@ func TestSeasonNews(t *testing.T) {
 		"A wins against 2 others":             season(arena.SeasonFinished, 1, 2, 3),
 		"2 of 3 agents share the first place": season(arena.SeasonFinished, 1, 1, 3),
 	} {
-		if got := seasonNews(s); got != want {
+		if got := seasonSummary(s); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -177,15 +177,15 @@ func (s *PulledTasks) DropPulled(ctx context.Context, t arena.PulledTask) error 
 	return s.base.Wrap(err, "drop task %s of agent %s", t.TaskID, t.AgentID)
 }
 
-// PulledNews returns the agents of tasks that wait for a poll, one for each
+// PulledChanges returns the agents of tasks that wait for a poll, one for each
 // task, and the dispatches that were answered since a time.
-func (s *PulledTasks) PulledNews(ctx context.Context, now, since time.Time) (agents, answered []string, err error) {
+func (s *PulledTasks) PulledChanges(ctx context.Context, now, since time.Time) (agents, answered []string, err error) {
 	agents, err = db.All(ctx, s.base.Reader, db.ScanText, `SELECT x.agent_id FROM pulled_tasks x
 		WHERE x.fetched_at = 0 AND x.answered_at = 0 AND x.expires_at > $1`, db.Millis(now))
 	if err == nil {
 		answered, err = db.All(ctx, s.base.Reader, db.ScanText, `SELECT x.id FROM pulled_tasks x WHERE x.answered_at > 0 AND x.answered_at >= $1`, db.Millis(since))
 	}
-	return agents, answered, s.base.Wrap(err, "read the news of pulled tasks")
+	return agents, answered, s.base.Wrap(err, "read changes of pulled tasks")
 }
 
 // RevokedSince returns the ids of the tokens that were revoked, the owners that

@@ -313,7 +313,7 @@ func pulled(f *fixture) {
 	f.equal(start, put.SentAt)
 	f.equal(start.Add(time.Minute), put.ExpiresAt)
 	f.equal(put, must(f.Pulled(ctx, "ag_ant", "tk_1"))(f))
-	agents, answered, err := f.PulledNews(ctx, now, now)
+	agents, answered, err := f.PulledChanges(ctx, now, now)
 	f.ok(err)
 	f.equal([]string{"ag_ant"}, agents)
 	f.equal(0, len(answered))
@@ -378,7 +378,7 @@ func pulled(f *fixture) {
 	_, err = answer("ag_ant", "tk_1", "5", now)
 	f.fails(arena.CodeAnswerRepeated, err)
 	f.equal(given, must(f.Pulled(ctx, "ag_ant", "tk_1"))(f))
-	_, answered, err = f.PulledNews(ctx, now, now)
+	_, answered, err = f.PulledChanges(ctx, now, now)
 	f.ok(err)
 	f.equal([]string{"p_1"}, answered)
 

@@ -55,7 +55,7 @@ func TestServer_Answer_invalid(t *testing.T) {
 			must(t, err)
 			problem := resp.Header.Get("Problem")
 			if string(code) != string(c.code) || !strings.Contains(problem, c.problem) || !strings.Contains(problem, "the round counts as invalid ("+c.reason+")") {
-				t.Errorf("the agent is told %s, %q", code, problem)
+				t.Errorf("the agent receives %s, %q", code, problem)
 			}
 			if r := <-reply; r.Outcome != arena.OutcomeInvalid || r.Reason != c.reason || r.Retry {
 				t.Errorf("%+v", r)

@@ -17,7 +17,7 @@ import (
 const (
 	// grace is how long the driver waits after the time limit for an answer that
 	// came in time at another node.
-	grace = 2 * newsAlone
+	grace = 2 * pollAlone
 	// dropLimit bounds how long the removal of a canceled task may take.
 	dropLimit = 2 * time.Second
 )
@@ -85,7 +85,7 @@ func (d *Driver) wait(ctx context.Context, t arena.PulledTask, answered <-chan s
 			return t, true
 		case <-timer.C:
 			over = true
-			timer.Reset(newsAlone)
+			timer.Reset(pollAlone)
 		case <-answered:
 		}
 		last, err := d.hub.o.Store.Pulled(ctx, t.AgentID, t.TaskID)

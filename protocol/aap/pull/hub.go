@@ -20,7 +20,7 @@ type Store interface {
 	Pulled(ctx context.Context, agentID, taskID string) (arena.PulledTask, error)
 	AnswerPulled(ctx context.Context, agentID, taskID string, answer []byte, now time.Time) (t arena.PulledTask, first bool, err error)
 	DropPulled(ctx context.Context, t arena.PulledTask) error
-	PulledNews(ctx context.Context, now, since time.Time) (agents, answered []string, err error)
+	PulledChanges(ctx context.Context, now, since time.Time) (agents, answered []string, err error)
 	RevokedSince(ctx context.Context, since time.Time) ([]string, error)
 	ExtendPresence(ctx context.Context, present []arena.Presence) error
 	PresentUntil(ctx context.Context, agentID string) (time.Time, error)
@@ -35,9 +35,9 @@ const (
 // How often a node reads what it waits for without a message. While the bus holds, this
 // is only for a node that was killed between its commit and its notification.
 const (
-	newsAlone  = 250 * time.Millisecond
-	newsLinked = 2 * time.Second
-	newsWindow = 10 * time.Second // answers as old as this are news
+	pollAlone    = 250 * time.Millisecond
+	pollLinked   = 2 * time.Second
+	changeWindow = 10 * time.Second // the maximum age of answers that are read again
 
 	revokeEvery  = time.Second
 	revokeWindow = time.Minute // more than the clocks of nodes differ by
@@ -147,9 +147,9 @@ func (h *Hub) await(id string) (answered <-chan struct{}, stop func()) {
 // polls of callers that may not poll any more, and stores the presence of
 // agents, until ctx ends.
 func (h *Hub) Run(ctx context.Context) error {
-	tick := time.NewTicker(newsAlone)
+	tick := time.NewTicker(pollAlone)
 	defer tick.Stop()
-	var news, revoked, presence time.Time
+	var changes, revoked, presence time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -157,13 +157,13 @@ func (h *Hub) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		now := h.o.Now()
-		every := newsAlone
+		every := pollAlone
 		if h.o.Notifier.Linked() {
-			every = newsLinked
+			every = pollLinked
 		}
-		if now.Sub(news) >= every {
-			news = now
-			h.try(ctx, "read news of tasks", h.readNews)
+		if now.Sub(changes) >= every {
+			changes = now
+			h.try(ctx, "read changes of tasks", h.readChanges)
 		}
 		if now.Sub(revoked) >= revokeEvery {
 			revoked = now
@@ -183,7 +183,7 @@ func (h *Hub) try(ctx context.Context, step string, do func(context.Context) err
 	}
 }
 
-func (h *Hub) readNews(ctx context.Context) error {
+func (h *Hub) readChanges(ctx context.Context) error {
 	h.mu.Lock()
 	idle := len(h.polls) == 0 && len(h.answers) == 0
 	h.mu.Unlock()
@@ -191,7 +191,7 @@ func (h *Hub) readNews(ctx context.Context) error {
 		return nil
 	}
 	now := h.o.Now()
-	agents, answered, err := h.o.Store.PulledNews(ctx, now, now.Add(-newsWindow))
+	agents, answered, err := h.o.Store.PulledChanges(ctx, now, now.Add(-changeWindow))
 	if err != nil {
 		return err
 	}
