@@ -30,11 +30,11 @@ const margin = 72
 
 // The colours of the pages in the dark.
 const (
-	hall   tone = 0x090a0d
-	raised tone = 0x14171d
-	line   tone = 0x3a4150
-	ink    tone = 0xf3f4f7
-	faint  tone = 0x8a92a3
+	background tone = 0x090a0d
+	raised     tone = 0x14171d
+	line       tone = 0x3a4150
+	ink        tone = 0xf3f4f7
+	faint      tone = 0x8a92a3
 )
 
 // tone is a colour of the palette: red, green and blue in a byte each.
@@ -96,7 +96,7 @@ type canvas struct {
 // canvas returns an empty card.
 func (p *Painter) canvas() *canvas {
 	c := &canvas{Painter: p, img: image.NewRGBA(image.Rect(0, 0, Width, Height))}
-	draw.Draw(c.img, c.img.Bounds(), image.NewUniform(hall), image.Point{}, draw.Src)
+	draw.Draw(c.img, c.img.Bounds(), image.NewUniform(background), image.Point{}, draw.Src)
 	return c
 }
 

@@ -134,6 +134,6 @@ func (g *table) cells(c *canvas, rows []tableRow) {
 
 // faded returns a color halfway to the background.
 func faded(t tone) tone {
-	half := func(shift uint) tone { return ((t>>shift&0xff + hall>>shift&0xff) / 2) << shift }
+	half := func(shift uint) tone { return ((t>>shift&0xff + background>>shift&0xff) / 2) << shift }
 	return half(16) | half(8) | half(0)
 }

@@ -42,9 +42,9 @@ type matches struct {
 
 // match is a match of the agent that has not ended.
 type match struct {
-	id     string
-	number int // from 1 on
-	poke   chan struct{}
+	id      string
+	number  int // from 1 on
+	refresh chan struct{}
 }
 
 // snapshot is what is read of a match.
@@ -77,13 +77,13 @@ func (ms *matches) seen(ctx context.Context, id string) {
 	m := ms.byID[id]
 	if m == nil {
 		ms.begun++
-		m = &match{id: id, number: ms.begun, poke: make(chan struct{}, 1)}
+		m = &match{id: id, number: ms.begun, refresh: make(chan struct{}, 1)}
 		ms.byID[id] = m
 		ms.wg.Go(func() { ms.follow(ctx, m) })
 		return
 	}
 	select {
-	case m.poke <- struct{}{}:
+	case m.refresh <- struct{}{}:
 	default:
 	}
 }
@@ -118,7 +118,7 @@ func (ms *matches) follow(ctx context.Context, m *match) {
 		select {
 		case <-timer.C:
 			pause = min(pause*3/2, max(lastInterval, ms.interval))
-		case <-m.poke:
+		case <-m.refresh:
 			pause = ms.interval
 		case <-ctx.Done():
 			timer.Stop()

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	headBytes = 2 << 10          // kept of an envelope that was no answer
-	present   = 60 * time.Second // an agent that was seen within it counts as there
-	farewell  = 2 * time.Second  // for the ERROR that ends a thread
+	headBytes  = 2 << 10          // kept of an envelope that was no answer
+	present    = 60 * time.Second // an agent that was seen within it counts as there
+	errorLimit = 2 * time.Second  // for the ERROR that ends a thread
 )
 
 // DriverOptions are the parts of a Driver. All are needed.
@@ -240,7 +240,7 @@ func (x *exchange) timeout(ctx context.Context) arena.Reply {
 	v := protocol.Verdict{Outcome: arena.OutcomeTimeout, Reason: string(protocol.FailTimeout), Detail: "no RESULT came within the time limit"}
 	if !x.offered {
 		v.Detail = "no OFFER came within the time limit"
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), errorLimit)
 		defer cancel()
 		key, err := x.d.log.store.RelayKey(ctx, x.a.Seat.PublicKey)
 		if err == nil && x.d.now().Sub(seen(key)) > present {
@@ -272,7 +272,7 @@ func (x *exchange) failed(ctx context.Context, err error) arena.Reply {
 // fail ends the thread with an ERROR. That the thread has ended meanwhile is
 // no fault.
 func (x *exchange) fail(ctx context.Context, f Failure) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), errorLimit)
 	defer cancel()
 	if f.Details == nil {
 		f.Details = x.details(map[string]any{})

@@ -116,7 +116,7 @@ func quiet() { logging.Disable() }
 // goroutines of the bus have ended. It may be called more than once.
 func (b *Bus) Close() error {
 	b.closed.Do(func() {
-		b.farewell()
+		b.publishNoViewers()
 		b.out.close()
 		hang := time.AfterFunc(b.timing.flush, b.cancel)
 		defer hang.Stop()

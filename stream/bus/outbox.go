@@ -57,7 +57,7 @@ func newOutbox() outbox {
 	return outbox{lost: map[string]struct{}{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
-func (o *outbox) poke() {
+func (o *outbox) signal() {
 	select {
 	case o.wake <- struct{}{}:
 	default:
@@ -76,7 +76,7 @@ func (o *outbox) put(m message) {
 		o.queue = append(o.queue, m)
 		o.bytes += len(m.payload)
 	}
-	o.poke()
+	o.signal()
 }
 
 // putWake queues a wake-up unless one is queued.

@@ -79,8 +79,8 @@ func (b *Bus) Viewers(matchID string) int {
 	return b.viewers.totals[matchID]
 }
 
-// farewell informs the other nodes that this node has no spectators any more.
-func (b *Bus) farewell() { b.Publish(topicViewers, viewersText(viewersAll, nil)) }
+// publishNoViewers publishes that this node has no spectators any more.
+func (b *Bus) publishNoViewers() { b.Publish(topicViewers, viewersText(viewersAll, nil)) }
 
 func viewersText(head string, counts map[string]int) []byte {
 	text := append([]byte(head), '\n')
