@@ -173,7 +173,7 @@ type tick struct {
 	created int
 }
 
-// pageSize is the most that a list of the store gives at once.
+// pageSize is the largest page that the store returns.
 const pageSize = 100
 
 // reserveSeats notes who has a seat in a match that waits for its start.

@@ -116,7 +116,7 @@ func (g *Guard) resolve(ctx context.Context, h host) ([]netip.Addr, error) {
 	return addrs, nil
 }
 
-// parseEndpoint reads an endpoint by its spelling alone and gives the canonical
+// parseEndpoint reads an endpoint by its spelling alone and returns the canonical
 // URL, its host and its port.
 func parseEndpoint(raw string) (u *url.URL, h host, port int, refused *refusal) {
 	if len(raw) > MaxEndpoint {

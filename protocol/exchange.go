@@ -69,8 +69,8 @@ type watch struct {
 	began time.Time // when the limit's clock started; of a whole call the start of all
 }
 
-// sent notes in x that the request was written and gives when the exchange is
-// to be given up. Only its first call counts.
+// sent notes in x that the request was written and returns the deadline of the
+// exchange. Only its first call counts.
 func (w *watch) sent(x *Exchange) (until time.Time) {
 	if x.SentAt.IsZero() {
 		x.SentAt = w.now()

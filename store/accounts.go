@@ -443,7 +443,7 @@ func (s *Store) AddSigningKey(ctx context.Context, k arena.SigningKey, retire ma
 }
 
 // FirstSigningKey stores k when there is no key of any algorithm yet, and
-// gives all keys: nodes that start together agree on one.
+// returns all keys: nodes that start together agree on one.
 func (s *Store) FirstSigningKey(ctx context.Context, k arena.SigningKey) ([]arena.SigningKey, error) {
 	var keys []arena.SigningKey
 	err := s.writeAlone(ctx, keysLock, func(ctx context.Context, tx *db.Tx) error {

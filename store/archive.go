@@ -54,7 +54,7 @@ var partTable = db.NewTable("event_archives", "p",
 var insertParts = db.NewInsert(partTable, "")
 
 // ArchiveMatches packs the logs of matches that have been over since before
-// olderThan, longest first, at most limit of them, and gives how many it
+// olderThan, longest first, at most limit of them, and returns how many it
 // packed. Their events stay readable as they were; hidden parts, which were
 // revealed when their rounds closed, go. Two nodes may do it at once. A log
 // that cannot be packed is left as it is and keeps none of the others back.
@@ -128,7 +128,7 @@ func (s *Store) archive(ctx context.Context, id string) (packed bool, err error)
 	return packed && err == nil, err
 }
 
-// packLog compresses a match's log and gives the number of its last event.
+// packLog compresses a match's log and returns the number of its last event.
 func (s *Store) packLog(ctx context.Context, id string) (parts []part, last int64, err error) {
 	var raw []byte
 	first := int64(1)
@@ -269,7 +269,7 @@ func (s *Store) unpack(ctx context.Context, q db.Querier, matchID string, p part
 }
 
 // DropEvents drops the logs of matches that have been over since before
-// before, longest first, at most limit of them, and gives how many. The
+// before, longest first, at most limit of them, and returns how many. The
 // matches stay, with empty logs.
 func (s *Store) DropEvents(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	if err := checkLimit(limit); err != nil {
@@ -307,7 +307,7 @@ func (s *Store) DropEvents(ctx context.Context, before time.Time, limit int) (n 
 }
 
 // DropDeliveries drops attempts that were sent before before, oldest first, at
-// most limit of them, and gives how many.
+// most limit of them, and returns how many.
 func (s *Store) DropDeliveries(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	if err := checkLimit(limit); err != nil {
 		return 0, err

@@ -235,7 +235,7 @@ func (s *Store) checkEmpty(ctx context.Context) (made bool, err error) {
 	return true, nil
 }
 
-// copyTable copies one table, a transaction per page, and gives the number of
+// copyTable copies one table, a transaction per page, and returns the number of
 // its rows and their sum.
 func copyTable(ctx context.Context, q db.Querier, to *Store, t table, progress func(CopyProgress)) (rows int64, sum [sha256.Size]byte, err error) {
 	columns, err := columnsOf(ctx, q, t)

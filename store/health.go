@@ -92,7 +92,7 @@ var uptimeTable = db.NewTable("uptime", "u",
 var countUptime = db.NewInsert(uptimeTable,
 	`ON CONFLICT (agent_id, day) DO UPDATE SET ok = uptime.ok + excluded.ok, failed = uptime.failed + excluded.failed`)
 
-// probed locks the agents and gives them by id.
+// probed locks the agents and returns them by id.
 func (s *Store) probed(ctx context.Context, tx *db.Tx, probes []arena.Probe) (map[string]arena.Agent, error) {
 	ids := make([]string, len(probes))
 	for i, p := range probes {

@@ -27,7 +27,7 @@ const (
 	listOwners     list = "o"
 )
 
-// open checks a page's limit and gives the key of the last item before it,
+// open checks a page's limit and returns the key of the last item before it,
 // "" for the start.
 func (l list) open(p arena.Page) (after string, err error) {
 	if p.Limit < 1 || p.Limit > 100 {
@@ -47,7 +47,7 @@ func (l list) open(p arena.Page) (after string, err error) {
 func errCursor() error { return arena.Invalid("cursor", "is not one that this list gave out") }
 
 // closePage cuts the items, read with one more than the limit, to the page and
-// gives the cursor of the next one, "" when this is the last.
+// returns the cursor of the next one, "" when this is the last.
 func closePage[T any](l list, p arena.Page, items []T, key func(T) string) (page []T, next string) {
 	if len(items) <= p.Limit {
 		return items, ""

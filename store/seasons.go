@@ -75,7 +75,7 @@ var entrantTable = db.NewTable("entrants", "e",
 
 var saveEntrants = db.NewUpsert(entrantTable, []string{"season_id", "agent_id"}, "withdrawn_round")
 
-// StartSeason stores a new season of a league with its entrants and gives it
+// StartSeason stores a new season of a league with its entrants and assigns it
 // the next number of that league. conflict: a season of the league is running.
 func (s *Store) StartSeason(ctx context.Context, season arena.Season) (arena.Season, error) {
 	err := s.write(ctx, leagueKey(season.League), func(ctx context.Context, tx *db.Tx) error {

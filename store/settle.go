@@ -12,9 +12,9 @@ import (
 )
 
 // Settle ends a match that was played, in one transaction: seats, state,
-// ratings, settlement, drift, outcomes, games, encounters, last event (threat C1). When r.Rated, rate gets
-// the ratings of all its agents and gives the changes; none means that no
-// rating moves and nothing is settled. last makes the final event from them.
+// ratings, settlement, drift, outcomes, games, encounters, last event (threat C1). When r.Rated, rate receives
+// the ratings of all its agents and returns the changes; without any, no
+// rating changes and nothing is settled. last makes the final event from them.
 // Both run inside the transaction, perhaps more than once. A second call for
 // the same match returns (nil, nil) and changes nothing.
 func (s *Store) Settle(ctx context.Context, l arena.Lease, r arena.Result, at time.Time,

@@ -38,7 +38,7 @@ func (s *Store) Snapshot(ctx context.Context, file string, progress func(CopyPro
 		}
 	}()
 	began := s.now()
-	// The migrations of the copy are no news of the arena.
+	// The migrations of the copy are not logged as those of the arena.
 	to, err := Open(ctx, "sqlite:"+file, Options{Logger: slog.New(slog.DiscardHandler), Now: s.now})
 	if err != nil {
 		return report, targetError{err}

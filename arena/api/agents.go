@@ -240,7 +240,7 @@ type Tasks interface {
 	// Poll answers a request for a task, or returns an error, which was not
 	// answered. It may keep the connection.
 	Poll(w http.ResponseWriter, r *http.Request, caller arena.Caller, agentID string) error
-	// Answer takes the answer to a task and returns its outcome.
+	// Answer stores the answer to a task and returns its outcome.
 	Answer(w http.ResponseWriter, r *http.Request, caller arena.Caller, agentID, taskID string) (arena.Outcome, error)
 }
 

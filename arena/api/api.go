@@ -137,7 +137,7 @@ type Node struct {
 	// Drain makes this node hand its matches to other nodes and claim no more.
 	// It returns at once and may be called again.
 	Drain func()
-	// Vitals says how well the arena runs, given its operational state.
+	// Vitals returns the health of the arena, given its operational state.
 	Vitals func(ctx context.Context, o arena.Operations) ([]vitals.Fact, error)
 	// Observe gets each request once it is answered.
 	Observe func(Request)

@@ -18,7 +18,7 @@ import (
 )
 
 // People is the part of the service for owners that signs people in, invites them
-// and gives them roles.
+// and assigns roles to them.
 type People interface {
 	SignIn(ctx context.Context, id arena.Identity, in arena.SignIn) (secret string, s arena.Session, err error)
 	Sessions(ctx context.Context, caller arena.Caller) ([]arena.Session, error)

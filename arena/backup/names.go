@@ -18,7 +18,7 @@ func ownName() *regexp.Regexp {
 // NameAt returns the name of a backup that was begun at a time.
 func NameAt(at time.Time) string { return at.UTC().Format(nameLayout) }
 
-// newestFirst returns those of the names that NameAt gives, the newest first.
+// newestFirst returns those of the names that NameAt returns, the newest first.
 func newestFirst(names []string) []string {
 	form := ownName()
 	own := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !form.MatchString(name) })

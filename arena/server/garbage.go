@@ -62,8 +62,9 @@ type spareMemory struct{ allocated uint64 } // bytes until the last call
 // node took is given back at the first call.
 func newSpareMemory() *spareMemory { return &spareMemory{allocatedBytes()} }
 
-// giveBack collects and gives back, unless so much was allocated since the
-// last call that it is needed again at once. It is for every half minute.
+// giveBack collects garbage and returns memory to the system, unless so much was
+// allocated since the last call that it is needed again at once. It is for every
+// half minute.
 func (m *spareMemory) giveBack() {
 	now := allocatedBytes()
 	if now-m.allocated < spareGarbage {

@@ -41,7 +41,7 @@ func (s *Server) newJudges(drivers map[string]engine.Driver) (*judge.Judges, err
 func askJudge(ctx context.Context, drivers map[string]engine.Driver, q judge.Question) (arena.AnswerBody, error) {
 	driver, ok := drivers[q.Agent.Protocol]
 	if !ok {
-		return arena.AnswerBody{}, fmt.Errorf("ask judge agent %s: no driver speaks %q", q.Agent.ID, q.Agent.Protocol)
+		return arena.AnswerBody{}, fmt.Errorf("ask judge agent %s: no driver for protocol %q", q.Agent.ID, q.Agent.Protocol)
 	}
 	a := arena.Attempt{
 		MatchID: q.MatchID, League: q.League, Round: q.Round, TotalRounds: 1, Task: q.Task, TimeLimit: q.Limit, RoundLimit: q.Limit,

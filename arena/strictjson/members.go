@@ -17,7 +17,7 @@ type Reader struct {
 	text    bytes.Buffer
 }
 
-// Members reads one JSON object under the rules of Unmarshal and gives each
+// Members reads one JSON object under the rules of Unmarshal and passes each
 // of its own members to f, in order, before it is known whether the rest is
 // valid. The value is a part of data. It stops at the first error, also of f.
 // Minding names that differ only in case is left to f.

@@ -8,7 +8,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// Level says how urgent a fact is.
+// Level is the urgency of a fact.
 type Level string
 
 // The levels.
@@ -18,7 +18,7 @@ const (
 	Critical Level = "critical" // matches stop, or something is about to be lost
 )
 
-// Name says what a fact is about.
+// Name is the subject of a fact.
 type Name string
 
 // The names of facts. Each says what Value, Of and At of its Fact are.

@@ -32,7 +32,7 @@ func (p *ownPostgres) start(ctx context.Context, database *string) (stop func() 
 }
 
 // benchPostgres starts a PostgreSQL server in a temporary folder, with the
-// settings that Debian gives a new one, and gives its URL and process. As root
+// settings that Debian gives a new one, and returns its URL and process. As root
 // it runs under the system's user postgres, since it refuses to run as root.
 func benchPostgres(ctx context.Context) (address string, pid int, stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "arena-bench-postgres-")

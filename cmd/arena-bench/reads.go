@@ -242,7 +242,7 @@ func (c *BenchReadsCmd) read(ctx context.Context, s *benchNode, ids []string, f 
 	return nil
 }
 
-// middleOf turns the pages of all matches and gives the cursor of one far from
+// middleOf turns the pages of all matches and returns the cursor of one far from
 // the first.
 func middleOf(get func(path string) ([]byte, time.Duration, error), matches int) (string, error) {
 	cursor := ""

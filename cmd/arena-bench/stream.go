@@ -229,7 +229,7 @@ func (b *streamBench) server(name string, t *benchTarget, f *serverFigures) erro
 	return nil
 }
 
-// settle waits until memory comes back, at most five seconds, and gives what
+// settle waits until memory comes back, at most five seconds, and returns what
 // is still held beyond before.
 func (b *streamBench) settle(before int64) (kept int64) {
 	for range 10 {

@@ -145,7 +145,7 @@ func (o ownAgents) DueForProbe(ctx context.Context) ([]arena.Agent, error) {
 }
 
 // benchPeople makes active agents of leagues that share some endpoints, and
-// gives their ids.
+// returns their ids.
 func benchPeople(ctx context.Context, s *benchNode, n int, endpoints []string, leagues ...string) ([]string, error) {
 	now := time.Now().UTC()
 	owner := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: "bench", CreatedAt: now}

@@ -148,7 +148,7 @@ func (w *waiting) run(ctx context.Context, span time.Duration) (end waitEnd, err
 	return end, w.ended(ctx, load.ids, &end)
 }
 
-// bareTimer sets a timer again and again, until stop is called, which gives
+// bareTimer sets a timer again and again, until stop is called, which returns
 // how late they came.
 func bareTimer() (stop func() spread) {
 	over, late := make(chan struct{}), make(chan spread)

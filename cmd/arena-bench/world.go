@@ -94,7 +94,7 @@ func benchSettings() arena.Settings {
 	}
 }
 
-// match makes a match of agents with an open round, and gives its id and the
+// match makes a match of agents with an open round, and returns its id and the
 // last seq of its log. An agent plays one match at a time.
 func (w *benchWorld) match(ctx context.Context, agents ...string) (id string, seq int64, err error) {
 	now := time.Now().UTC()

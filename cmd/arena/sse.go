@@ -49,8 +49,8 @@ const maxLiveEvent = 32 << 20
 var errStop = errors.New("stop")
 
 // listen reads one stream of server-sent events and calls each for every
-// event, hello first, until the stream ends, ctx ends or each gives an error.
-// over says that nothing will ever come (204). Another status than 200 is a
+// event, hello first, until the stream ends, ctx ends or each returns an error.
+// over reports that nothing will ever come (204). Another status than 200 is a
 // *apiclient.Problem.
 func listen(ctx context.Context, c *apiclient.Client, query url.Values, each func(liveEvent) error) (over bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+"/v1/stream?"+query.Encode(), nil)

@@ -17,7 +17,7 @@ import (
 )
 
 // Agents finds agents that were registered and whose owners proved to hold
-// their keys; each gives not_found when there is none.
+// their keys; each returns not_found when there is none.
 type Agents interface {
 	AgentByKey(ctx context.Context, protocol, publicKey string) (arena.Agent, error)
 	AgentByKeyName(ctx context.Context, name string) (arena.Agent, error)

@@ -133,7 +133,7 @@ func (s *Server) openFrom(address string) (leave func(), ok bool) {
 }
 
 // greet reads the first frame, which must be the hello of a known agent, and
-// gives the answer to it. A hello that was seen before opens no socket.
+// returns the answer to it. A hello that was seen before opens no socket.
 func (s *Server) greet(ctx context.Context, k *socket) (answer []byte, ok bool) {
 	late := time.AfterFunc(s.timing.hello, func() { k.end(closeBadRequest, "the first message is a hello, within five seconds") })
 	defer late.Stop()

@@ -131,7 +131,7 @@ func (a *Agent) Requests() []Request {
 	return slices.Clone(a.journal)
 }
 
-// WaitRequest waits for the n-th task POST, counted from 1, and gives it.
+// WaitRequest waits for the n-th task POST, counted from 1, and returns it.
 func (a *Agent) WaitRequest(ctx context.Context, n int) (Request, error) {
 	for {
 		a.mu.Lock()

@@ -315,7 +315,7 @@ func repeatable(e ast.Expression) bool {
 	return false
 }
 
-// rewritten puts the price of a string around what may make one, gives regular
+// rewritten puts the price of a string around what may make one, passes regular
 // expressions to RE2, and an array for arguments.
 func (m *meter) rewritten(e ast.Expression) ast.Expression {
 	switch x := e.(type) {

@@ -72,7 +72,7 @@ func nextEnvelope(ctx context.Context, tx *db.Tx) (int64, error) {
 		ON CONFLICT (name) DO UPDATE SET value = counters.value + 1 RETURNING value`)
 }
 
-// AddEnvelope adds e to its thread, in which STATUS counts for nothing, under the rules r and gives it as stored;
+// AddEnvelope adds e to its thread, in which STATUS counts for nothing, under the rules r and returns it as stored;
 // fresh is false when the same envelope was stored before. An envelope without
 // a thread joins that of its request. conflict: the sender has used the id for
 // something else; name_taken: the rules want rising times, and this one is not
@@ -250,7 +250,7 @@ func (s *Relay) EnvelopeThread(ctx context.Context, thread string, no int64) ([]
 
 // ShowEnvelopes reveals what was sealed for rounds that have closed, and
 // that spectators have seen close, as if it had come now, at most limit at
-// once, and gives it.
+// once, and returns it.
 func (s *Relay) ShowEnvelopes(ctx context.Context, now time.Time, limit int) ([]arena.Envelope, error) {
 	var shown []arena.Envelope
 	err := s.base.WriteAlone(ctx, relayLock, func(ctx context.Context, tx *db.Tx) error {

@@ -36,7 +36,7 @@ var mailTable = db.NewTable("mail", "x",
 
 var insertMail = db.NewInsert(mailTable, "")
 
-// PutMail stores a message for a box until its expiry and gives the number
+// PutMail stores a message for a box until its expiry and returns the number
 // that it got there. The same message again is the message that is there;
 // conflict: another one has its id.
 func (s *Messages) PutMail(ctx context.Context, m arena.Mail, expires time.Time) (stored arena.Mail, err error) {

@@ -101,7 +101,7 @@ func (s *Server) exec(ctx context.Context, statement string) error {
 	return errors.Join(err, db.Close())
 }
 
-// Database makes a database with the current schema and gives its URL. It is
+// Database makes a database with the current schema and returns its URL. It is
 // dropped when the test ends.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()

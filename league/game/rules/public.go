@@ -5,7 +5,7 @@ package rules
 //
 //   - caption: one line about the position in plain English;
 //   - evaluation: for each player how the game stands, 0 (lost) to 1 (won), where
-//     the game can tell: material, pot, territory.
+//     the game can evaluate it: material, pot, territory.
 
 // The kinds of public states.
 const (

@@ -224,7 +224,7 @@ func (s *Server) Close() error {
 	return errors.Join(s.kill(), os.RemoveAll(s.dir))
 }
 
-// Do sends one command on a connection of its own and gives the reply as it
+// Do sends one command on a connection of its own and returns the reply as it
 // stands on the wire, without the last line break.
 func (s *Server) Do(t testing.TB, args ...string) string {
 	t.Helper()
