@@ -8,8 +8,8 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// The order in which answers are laid before the crowd tells nothing of the
-// seats they come from: over many rounds each seat comes first about as often,
+// The order of the answers in the ballot does not depend on
+// their seats: over many rounds each seat comes first about as often,
 // and a round that is asked twice has one order. Threat F1.
 func TestJudging_Blind(t *testing.T) {
 	t.Parallel()

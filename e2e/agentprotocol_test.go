@@ -58,7 +58,7 @@ func TestE2E_AgentProtocol(t *testing.T) {
 	p.checkLookups("signed")
 }
 
-// checkLookups asks the arena for an agent of a league, its ratings and the
+// checkLookups reads an agent of a league, its ratings and the
 // record of its last match, which a program that has the keys verifies.
 func (p *process) checkLookups(league string) {
 	t := p.t

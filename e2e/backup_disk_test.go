@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A backup for which the disk has no room says so, and leaves the last good one
-// and nothing else.
+// A backup that does not fit on the disk fails, and leaves the last good one and
+// nothing else.
 func TestE2E_Backup_fullDisk(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

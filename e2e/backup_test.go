@@ -148,11 +148,11 @@ func readArena(t *testing.T, url, match string) string {
 	}
 	ratings, err := s.AgentRatings(ctx, ids)
 	must(t, err)
-	var melo []arena.MilliElo
+	var values []arena.MilliElo
 	for _, id := range ids {
 		for _, r := range ratings[id] {
-			melo = append(melo, r.MilliElo)
+			values = append(values, r.MilliElo)
 		}
 	}
-	return fmt.Sprintf("%s %d %s %d %v", m.Status, len(log), log[len(log)-1].Body, len(settled), melo)
+	return fmt.Sprintf("%s %d %s %d %v", m.Status, len(log), log[len(log)-1].Body, len(settled), values)
 }

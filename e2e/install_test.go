@@ -105,7 +105,7 @@ func installPip(t *testing.T, dir string, a sdk.Artifact) (command, env []string
 	return []string{dir + "/env/bin/python", dir + "/agent.py"}, nil
 }
 
-// installCrate takes other crates from Debian's packages, where they are.
+// installCrate uses the crates of Debian's packages, where they are.
 func installCrate(t *testing.T, dir string, a sdk.Artifact) (command, env []string) {
 	t.Helper()
 	must(t, os.Mkdir(dir+"/src", 0o755))
@@ -130,7 +130,7 @@ func cargoHome(t *testing.T) []string {
 	return env
 }
 
-// installModule takes other modules from the module cache.
+// installModule uses the modules of the module cache.
 func installModule(t *testing.T, dir string, a sdk.Artifact) (command, env []string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOMODCACHE").Output()

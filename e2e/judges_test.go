@@ -103,7 +103,7 @@ func (p *process) wins(what string, end finished, winner *contestant, points flo
 	}
 }
 
-// openAI is a local service that speaks the API of language models; it likes
+// openAI is a local service with the API of language models; it prefers
 // long answers.
 func openAI(t *testing.T, key string) *httptest.Server {
 	t.Helper()

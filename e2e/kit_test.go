@@ -28,7 +28,7 @@ import (
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
-// program is the real program, built once for all tests of this room.
+// program is the real program, built once for all tests of this package.
 var program struct {
 	once sync.Once
 	path string

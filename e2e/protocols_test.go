@@ -32,7 +32,7 @@ func TestE2E_FourProtocols(t *testing.T) {
 	must(t, err)
 	t.Cleanup(fleet.Close)
 
-	speaks, hidden := map[string]string{}, 0 // agent -> protocol
+	protocolOf, hidden := map[string]string{}, 0 // agent -> protocol
 	var seats []string
 	for i, a := range fleet.Agents() {
 		if i > 3 && a.Protocol == agents.AAP { // one is enough, and these have moods
@@ -46,11 +46,11 @@ func TestE2E_FourProtocols(t *testing.T) {
 			base = r.Base
 		}
 		must(t, fleet.Joined(a.Name, id, base))
-		if seats, speaks[id] = append(seats, id), a.Protocol; a.Endpoint == "" {
+		if seats, protocolOf[id] = append(seats, id), a.Protocol; a.Endpoint == "" {
 			hidden++
 		}
 	}
-	for id, protocol := range speaks {
+	for id, protocol := range protocolOf {
 		eventually(t, protocol+" is active", func() bool {
 			var a struct{ Status, Protocol string }
 			p.call(p.admin, http.MethodGet, "/v1/agents/"+id, nil, &a)
@@ -67,7 +67,7 @@ func TestE2E_FourProtocols(t *testing.T) {
 	s.gapless(1)
 
 	outcomes, events := map[string]map[string]int{}, map[string]int{}
-	for _, protocol := range speaks {
+	for _, protocol := range protocolOf {
 		outcomes[protocol] = map[string]int{}
 	}
 	rounds := 0
@@ -78,9 +78,9 @@ func TestE2E_FourProtocols(t *testing.T) {
 		case e.Type == "seat_outcome":
 			var said struct{ Outcome, Reason string }
 			must(t, json.Unmarshal(e.Raw, &said))
-			outcomes[speaks[e.AgentID]][said.Outcome+" "+said.Reason]++
+			outcomes[protocolOf[e.AgentID]][said.Outcome+" "+said.Reason]++
 		case e.AgentID != "":
-			events[speaks[e.AgentID]]++
+			events[protocolOf[e.AgentID]]++
 		}
 	}
 	want := map[string]int{arena.ProtocolAAP: 10, arena.ProtocolAgora: 20, arena.ProtocolEnvelope: 10, arena.ProtocolAgentProtocol: 10}

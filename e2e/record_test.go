@@ -106,7 +106,7 @@ func checkReceipts(p *process, c *contestant, match string, file []byte) {
 			}
 		}
 	}
-	told, listed := map[int]receipt{}, map[int]receipt{}
+	received, listed := map[int]receipt{}, map[int]receipt{}
 	for _, r := range c.Requests() {
 		var task struct {
 			MatchID  string `json:"match_id"`
@@ -115,7 +115,7 @@ func checkReceipts(p *process, c *contestant, match string, file []byte) {
 		}
 		must(p.t, json.Unmarshal(r.Body, &task))
 		if task.Previous != nil && task.MatchID == match {
-			told[task.Round-1] = task.Previous.Receipt
+			received[task.Round-1] = task.Previous.Receipt
 		}
 	}
 	var deliveries struct {
@@ -132,8 +132,8 @@ func checkReceipts(p *process, c *contestant, match string, file []byte) {
 		p.t.Errorf("the deliveries list %v, the record %v", listed, want)
 	}
 	delete(want, len(want)) // no task follows the last answer
-	if !maps.Equal(told, want) {
-		p.t.Errorf("the tasks say %v, the record %v", told, want)
+	if !maps.Equal(received, want) {
+		p.t.Errorf("the tasks say %v, the record %v", received, want)
 	}
 }
 

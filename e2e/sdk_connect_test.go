@@ -29,17 +29,17 @@ func TestE2E_SDKs_connect(t *testing.T) {
 			p.league("trivia", p.choices(), map[string]any{
 				"format": "ladder", "min_seats": 2, "max_seats": 2, "time_limit_seconds": 20, "visibility": "live",
 			})
-			stranger := &contestant{owner: p.owner(name + " & co")}
+			other := &contestant{owner: p.owner(name + " & co")}
 			var made struct {
 				ID  string `json:"agent_id"`
 				Key string `json:"agent_key"`
 			}
-			p.call(stranger.owner, http.MethodPost, "/v1/agents", map[string]any{"name": name, "leagues": []string{"trivia"}}, &made)
-			stranger.id = made.ID
+			p.call(other.owner, http.MethodPost, "/v1/agents", map[string]any{"name": name, "leagues": []string{"trivia"}}, &made)
+			other.id = made.ID
 			connectAgent(t, name, agent.command, "ARENA="+p.url, "AGENT_KEY="+made.Key)
-			p.active(stranger.owner, stranger.id)
+			p.active(other.owner, other.id)
 			rival, _ := p.goAgent(p.awaitThoughts)
-			p.playsRated(stranger, rival, name)
+			p.playsRated(other, rival, name)
 		})
 	}
 }

@@ -84,10 +84,10 @@ func TestE2E_SDKs(t *testing.T) {
 				"format": "ladder", "min_seats": 2, "max_seats": 2, "time_limit_seconds": 20, "visibility": "live",
 			})
 			endpoint := startAgent(t, p.url, name, agent.command)
-			stranger := p.register(name, endpoint)
-			p.conforms(stranger)
+			other := p.register(name, endpoint)
+			p.conforms(other)
 			rival, overheard := p.goAgent(p.awaitThoughts)
-			p.playsRated(stranger, rival, name)
+			p.playsRated(other, rival, name)
 			checkRefuses(t, endpoint, overheard())
 		})
 	}
@@ -108,13 +108,13 @@ func startAgent(t *testing.T, arena, name string, command []string, env ...strin
 	must(t, err)
 	cmd.Stdout = cmd.Stderr // the same pipe
 	must(t, cmd.Start())
-	listens, told := make(chan string, 1), false
+	listens, found := make(chan string, 1), false
 	var reader sync.WaitGroup
 	reader.Go(func() {
 		for lines := bufio.NewScanner(said); lines.Scan(); {
 			t.Logf("%s: %s", name, lines.Text())
-			if at := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(lines.Text()); at != "" && !told {
-				told = true
+			if at := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(lines.Text()); at != "" && !found {
+				found = true
 				listens <- "http://" + at + "/agora"
 			}
 		}
@@ -310,11 +310,11 @@ func checkPlayed(t *testing.T, seen []event, id, name string) {
 // checkRefuses posts tasks that the arena did not sign, or not for this body.
 func checkRefuses(t *testing.T, endpoint string, genuine overheard) {
 	t.Helper()
-	stranger := agenttest.New(t)
-	body, token, err := stranger.Make(agenttest.Task{})
+	other := agenttest.New(t)
+	body, token, err := other.Make(agenttest.Task{})
 	must(t, err)
 	for name, r := range map[string]overheard{
-		"no token": {"", body}, "a stranger's token": {"Bearer " + token, body},
+		"no token": {"", body}, "another arena's token": {"Bearer " + token, body},
 		"a genuine token for another body": {genuine.authorization, append(genuine.body, ' ')},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, endpoint, bytes.NewReader(r.body))

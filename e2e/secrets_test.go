@@ -8,7 +8,7 @@ import (
 )
 
 // secretIn matches what a line of a log must not hold: tokens of any kind, or
-// parts of bodies. Every line that a server logs in the tests of this room
+// parts of bodies. Every line that a server logs in the tests of this package
 // goes through it. The texts of bodies are those of process.pack and of the
 // demo's agents.
 func secretIn(line string) string {

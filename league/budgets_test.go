@@ -19,7 +19,7 @@ const (
 	matchTime = 3 * time.Minute
 )
 
-// budgetOf gives every agent one of several budgets, and no two neighbors the same.
+// budgetOf returns one of several budgets, a different one for neighbors.
 func budgetOf(i int) arena.Budget {
 	return []arena.Budget{
 		{},

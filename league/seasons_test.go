@@ -140,7 +140,7 @@ func (h *seasonWorld) end(m arena.Match) {
 
 func strength(id string) int { n, _ := strconv.Atoi(id[2:]); return n }
 
-// season plays until the season is over and gives its table.
+// season plays until the season is over and returns its table.
 func (h *seasonWorld) season() []arena.TableRow {
 	h.t.Helper()
 	for range 2000 {

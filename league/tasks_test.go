@@ -141,10 +141,10 @@ func TestTasks_Pick_pack(t *testing.T) {
 	})
 	// Threat F1: who knows a public pack would else look up the answers of
 	// rounds that are still to come.
-	t.Run("two of them do not tell the third", func(t *testing.T) {
+	t.Run("two of them do not predict the third", func(t *testing.T) {
 		t.Parallel()
 		const size, matches, rounds = 842, 100, 10
-		told := 0
+		predicted := 0
 		for seed := range uint64(matches) {
 			p, at := &shelf{tasks: size}, [rounds]int{}
 			for i := range at {
@@ -156,12 +156,12 @@ func TestTasks_Pick_pack(t *testing.T) {
 					t.Fatal(err)
 				}
 				if i > 1 && (at[i]-2*at[i-1]+at[i-2])%size == 0 {
-					told++
+					predicted++
 				}
 			}
 		}
-		if told > 10 { // of 800; the seeds are fixed, and so is this number
-			t.Errorf("%d tasks follow from the two before them", told)
+		if predicted > 10 { // of 800; the seeds are fixed, and so is this number
+			t.Errorf("%d tasks follow from the two before them", predicted)
 		}
 	})
 	t.Run("strangers get them in the order of the seed", func(t *testing.T) {

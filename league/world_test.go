@@ -19,7 +19,7 @@ import (
 )
 
 // world is the other side of a Scheduler: a store in memory, spectators, the
-// runner's bell, and a clock that the test moves.
+// runner's notifier, and a clock that the test moves.
 type world struct {
 	now       time.Time
 	leagues   []arena.League
@@ -296,7 +296,7 @@ func (w *world) move(from, to arena.MatchStatus, running int) {
 	}
 }
 
-// tick looks once and gives the matches that were made, as "league: a b".
+// tick runs once and returns the matches that were made, as "league: a b".
 func (w *world) tick(t *testing.T, s *league.Scheduler) []string {
 	t.Helper()
 	before := len(w.matches)
@@ -335,7 +335,7 @@ func (w *world) OwnerLinks(_ context.Context, ownerIDs []string, _ []arena.Unrat
 	return slices.DeleteFunc(slices.Clone(w.links), func(l arena.OwnerLink) bool { return !slices.Contains(ownerIDs, l.OwnerID) }), nil
 }
 
-// ownerLinks is a store that knows only what owners share.
+// ownerLinks is a store with only what owners share.
 type ownerLinks struct {
 	match.Store
 	w *world

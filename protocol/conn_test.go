@@ -13,7 +13,7 @@ import (
 )
 
 // An agent that says close means it, also when it is slow to hang up.
-func TestClient_Do_told_to_close(t *testing.T) {
+func TestClient_Do_connection_close(t *testing.T) {
 	t.Parallel()
 	over := make(chan struct{})
 	server := protocoltest.NewRaw(t, func(c net.Conn) {

@@ -309,7 +309,7 @@ func FuzzCheckEndpoint(f *testing.F) {
 }
 
 // Threat G1: endpoints on one server have one key, unless the address is one
-// that strangers share.
+// that unrelated owners share.
 func TestGuard_EndpointKey(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, GuardOptions{Allow: prefixes("10.1.0.0/16"), AllowHTTP: true})

@@ -246,7 +246,7 @@ func TestClient_Do_rebinding(t *testing.T) {
 	}
 }
 
-// serveOn counts requests on address, at port or (0) any, and gives the port.
+// serveOn counts requests on address, at port or (0) any, and returns the port.
 func serveOn(t *testing.T, address string, port int, hits *atomic.Int32) int {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", net.JoinHostPort(address, strconv.Itoa(port)))

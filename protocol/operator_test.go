@@ -47,11 +47,11 @@ func TestNewOperatorClient(t *testing.T) {
 			t.Errorf("%s: %d, %v, want %d", path, status, err, want)
 		}
 	}
-	stranger, err := protocol.NewOperatorClient(protocol.ClientOptions{})
+	untrusted, err := protocol.NewOperatorClient(protocol.ClientOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status, err := get(stranger, "/"); err == nil {
+	if status, err := get(untrusted, "/"); err == nil {
 		t.Errorf("an unknown certificate was taken: %d", status)
 	}
 }

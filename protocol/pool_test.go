@@ -449,8 +449,8 @@ func TestClient_Warm(t *testing.T) {
 	})
 }
 
-// A connection that cannot be warmed is tried again by the request, which tells
-// why; closing the client ends what is being made.
+// A connection that cannot be warmed is tried again by the request, which reports
+// the error; closing the client ends what is being made.
 func TestClient_Warm_fails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 )
 
 // recordingAgent returns an agent that reports each request and answers it.
-func recordingAgent(t *testing.T) (client *Client, url string, heard chan int) {
+func recordingAgent(t *testing.T) (client *Client, url string, received chan int) {
 	t.Helper()
-	heard = make(chan int, 10) // bytes of each body
+	received = make(chan int, 10) // bytes of each body
 	server := protocoltest.NewRaw(t, func(c net.Conn) {
 		in := bufio.NewReader(c)
 		for {
@@ -25,7 +25,7 @@ func recordingAgent(t *testing.T) (client *Client, url string, heard chan int) {
 				return
 			}
 			n, _ := io.Copy(io.Discard, r.Body)
-			heard <- int(n)
+			received <- int(n)
 			if _, err := io.WriteString(c, emptyReply); err != nil {
 				return
 			}
@@ -36,26 +36,26 @@ func recordingAgent(t *testing.T) (client *Client, url string, heard chan int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	return client, server.URL(), heard
+	return client, server.URL(), received
 }
 
 // TrySend sends a request over an idle connection, and Do only waits for its reply.
 func TestCall_TrySend(t *testing.T) {
 	t.Parallel()
-	client, url, heard := recordingAgent(t)
+	client, url, received := recordingAgent(t)
 	if x := client.Do(t.Context(), request(url)); x.Failure != "" {
 		t.Fatalf("exchange %+v", x)
 	}
-	<-heard
+	<-received
 	call := client.Call(request(url))
 	call.TrySend()
-	<-heard // before anybody waits for the reply
+	<-received // before anybody waits for the reply
 	sent := time.Now()
 	x := call.Do(t.Context())
 	if x.Failure != "" || x.Status != http.StatusOK || !x.Connected || !x.Reused || !x.Written || x.SentAt.After(sent) || x.Elapsed <= 0 {
 		t.Errorf("exchange %+v", x)
 	}
-	if len(heard) != 0 {
+	if len(received) != 0 {
 		t.Error("it was sent twice")
 	}
 	if x := client.Do(t.Context(), request(url)); x.Failure != "" || !x.Reused {
@@ -66,7 +66,7 @@ func TestCall_TrySend(t *testing.T) {
 // What cannot be sent without waiting is left to Do.
 func TestCall_TrySend_leaves_to_Do(t *testing.T) {
 	t.Parallel()
-	client, url, heard := recordingAgent(t)
+	client, url, received := recordingAgent(t)
 	long := request(url)
 	long.Body = []byte(`"` + strings.Repeat("x", maxTrySend) + `"`)
 	for _, c := range []struct {
@@ -75,10 +75,10 @@ func TestCall_TrySend_leaves_to_Do(t *testing.T) {
 	}{{"no connection", request(url)}, {"a long request", long}, {"no URL", request("http://")}} {
 		call := client.Call(c.r)
 		call.TrySend()
-		if call.conn != nil || call.x.Written || len(heard) > 0 {
+		if call.conn != nil || call.x.Written || len(received) > 0 {
 			t.Errorf("%s: the request was sent", c.what)
 		}
-		if x := call.Do(t.Context()); x.Written != (c.what != "no URL") || x.Written && <-heard != len(c.r.Body) {
+		if x := call.Do(t.Context()); x.Written != (c.what != "no URL") || x.Written && <-received != len(c.r.Body) {
 			t.Errorf("%s: exchange %+v", c.what, x)
 		}
 	}
@@ -117,12 +117,12 @@ func TestCall_TrySend_closed(t *testing.T) {
 	}
 }
 
-// A request that is canceled after TrySend gives its connection up.
+// A request that is canceled after TrySend releases its connection.
 func TestCall_TrySend_cancelled(t *testing.T) {
 	t.Parallel()
-	client, url, heard := recordingAgent(t)
+	client, url, received := recordingAgent(t)
 	client.Do(t.Context(), request(url))
-	<-heard
+	<-received
 	call := client.Call(request(url))
 	call.TrySend()
 	ctx, cancel := context.WithCancel(t.Context())

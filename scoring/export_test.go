@@ -33,7 +33,7 @@ func (l *glicko) Volatility(i int) float64 { return l.players[i].sigma }
 // RankRanges fills in ranks.
 func RankRanges(lines []arena.FitLine) { rankRanges(lines) }
 
-// ModelErrors gives, for agents in the order of their ids, the standard errors
+// ModelErrors returns, for agents in the order of their ids, the standard errors
 // in Elo that hold if the model does: from the inverse of the Hessian alone.
 func ModelErrors(results []arena.RatedResult) []arena.MilliElo {
 	f := NewRefit()

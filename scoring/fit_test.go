@@ -473,7 +473,7 @@ func TestFit_modelErrors(t *testing.T) {
 }
 
 // TestFit_clustered: an agent that beats all three others of a match or none
-// has one piece of news in it, not three. The weights of the model, 1/3 for
+// has one piece of information in it, not three. The weights of the model, 1/3 for
 // each pair, say the same; taken one by one, the pairs would say 0.58 of it.
 func TestFit_clustered(t *testing.T) {
 	t.Parallel()

@@ -57,7 +57,7 @@ func TestJudgeHealth(t *testing.T) {
 	}
 }
 
-// Rates are shares, and the order of ballots tells nothing.
+// Rates are shares, and the order of ballots does not matter.
 func TestJudgeHealth_Property(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -56,8 +56,8 @@ func match(rounds ...string) *table {
 }
 
 // settled returns an agent a rating past its provisional matches.
-func (m *table) settled(id string, melo, peak arena.MilliElo) *table {
-	m.ratings[id] = arena.Rating{AgentID: id, MilliElo: melo, Peak: peak, Matches: 30}
+func (m *table) settled(id string, rating, peak arena.MilliElo) *table {
+	m.ratings[id] = arena.Rating{AgentID: id, MilliElo: rating, Peak: peak, Matches: 30}
 	return m
 }
 

@@ -73,8 +73,8 @@ func TestFill_counts(t *testing.T) {
 	}
 }
 
-// countAnew takes the migrations back that count encounters and outcomes, and
-// makes them.
+// countAnew reverts the migrations that count encounters and outcomes, and applies
+// them again.
 func countAnew(t *testing.T, s *store.Store, engine string) {
 	t.Helper()
 	files, err := migrations.For(strings.ToLower(engine))

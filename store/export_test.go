@@ -68,7 +68,7 @@ func NewArchiveCache(limit int) *ArchiveCache { return newArchiveCache(limit, ti
 // DropIdle drops what was not read for long.
 func (c *ArchiveCache) DropIdle() { c.dropIdle() }
 
-// Get asks it for the first row of a match.
+// Get reads the first row of a match.
 func (c *ArchiveCache) Get(ctx context.Context, matchID string, load func() ([]arena.Event, error)) ([]arena.Event, error) {
 	return c.get(ctx, partKey{matchID: matchID, first: 1}, load)
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // A node that freezes inside a transaction holds its locks only for moments:
-// the others go on without it, and when it wakes it hears that storage was
-// away. Threats C2, C5.
+// the others go on without it, and when it wakes it gets an error that storage was
+// unavailable. Threats C2, C5.
 func TestPostgres_frozenTransaction(t *testing.T) {
 	t.Parallel()
 	url := postgres.get(t).Database(t)
@@ -55,7 +55,7 @@ func TestPostgres_frozenTransaction(t *testing.T) {
 		t.Fatal("the frozen transaction goes on")
 	}
 	if got := arena.CodeOf(frozen.Explain(err)); got != arena.CodeUnavailable {
-		t.Errorf("the node that wakes hears %v, code %s", err, got)
+		t.Errorf("the node that wakes gets %v, code %s", err, got)
 	}
 	if err := frozen.Ping(t.Context()); err != nil {
 		t.Errorf("the node that wakes cannot go on: %v", err)

@@ -67,7 +67,7 @@ type answerCall struct {
 }
 
 // saveAtOnce lets the calls wait for the writer pool together, checks what comes
-// of each and of the logs, and gives the number of commits.
+// of each and of the logs, and returns the number of commits.
 func saveAtOnce(t *testing.T, s *store.Store, matches []arena.Match, calls []answerCall, oneShard bool) int64 {
 	t.Helper()
 	ctx := t.Context()

@@ -121,7 +121,7 @@ func benchmarkRound(b *testing.B, url string, matches, seats int) {
 	b.ReportMetric(float64(after.Operations-before.Operations)/float64(after.Commits-before.Commits), "ops/commit")
 }
 
-// together calls f for all matches at once and gives the processor time that
+// together calls f for all matches at once and returns the processor time that
 // it took.
 func together(b *testing.B, matches []arena.Match, f func(i int, m arena.Match) error) time.Duration {
 	b.Helper()

@@ -70,7 +70,7 @@ func TestStore_Snapshot(t *testing.T) {
 	}
 }
 
-// A copy is no news: nothing about its schema is in the log of the arena.
+// A copy is not logged: nothing about its schema is in the log of the arena.
 func TestStore_Snapshot_log(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

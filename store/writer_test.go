@@ -190,7 +190,7 @@ func writerFailedCommit(t *testing.T, s *store.Store) {
 }
 
 // writerLostTransaction: some failures end the whole transaction, as a full
-// disk may. Then nobody is told that their work is stored.
+// disk may. Then no write is reported as stored.
 func writerLostTransaction(t *testing.T, s *store.Store) {
 	t.Helper()
 	errs := batch(t, s, tick(1), func(ctx context.Context, tx *store.Tx) error {
@@ -344,7 +344,7 @@ func writerClose(t *testing.T, s *store.Store) {
 }
 
 // TestWriter_Deadlock makes two shards wait for each other: the one that
-// loses is run again and nobody hears of it. Threat C5.
+// loses is run again without an error. Threat C5.
 func TestWriter_Deadlock(t *testing.T) {
 	t.Parallel()
 	s := openStore(t, postgres.get(t).Database(t))

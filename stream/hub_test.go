@@ -391,7 +391,7 @@ func TestHub_Forgets_what_was_read(t *testing.T) {
 		_, n, do := topic.next(late)
 		if do != actionSend {
 			if do != actionWait {
-				t.Errorf("the late one is told to do %d", do)
+				t.Errorf("the late one gets action %d", do)
 			}
 			break
 		}
@@ -420,7 +420,7 @@ func TestTopic_Fell_off(t *testing.T) {
 			b.hub.Publish(streamtest.League, b.log.Commit(arena.Event{Type: arena.EventRoundStarted, Body: body}))
 		}
 		if _, n, do := topic.next(reader); do != actionSlow {
-			t.Errorf("%s: a reader of 50 events behind a tail of 10 is told to do %d, with %d events", key, do, n)
+			t.Errorf("%s: a reader of 50 events behind a tail of 10 gets action %d, with %d events", key, do, n)
 		}
 		topic.detach(reader)
 		b.hub.releaseTopic(topic)

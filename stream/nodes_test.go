@@ -40,7 +40,7 @@ func join(t testing.TB, log *streamtest.Log, name, url string, change ...func(*s
 		reader := streamtest.Reader(t, log)
 		s.options.Bus, s.options.Source = b, reader
 		s.parts.Matches, s.parts.Leagues, s.agents.Matches, s.agents.Log = reader, log, reader, log
-		s.timing.quiet = time.Hour  // what the bus tells must be enough
+		s.timing.quiet = time.Hour  // the messages of the bus must be enough
 		s.timing.join = time.Minute // and a hello waits for it, however slow Redis is
 	}}, change...)...)
 	n.log = log

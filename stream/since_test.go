@@ -90,7 +90,7 @@ func TestTopic_Over_with_the_last_event(t *testing.T) {
 	next := func(want action, events int) {
 		t.Helper()
 		if _, n, do := topic.next(reader); do != want || n != events {
-			t.Errorf("told to do %d, with %d events; want %d, with %d", do, n, want, events)
+			t.Errorf("got action %d, with %d events; want %d, with %d", do, n, want, events)
 		}
 	}
 	next(actionWait, 0)
@@ -125,7 +125,7 @@ func TestTopic_Take_leaves_nothing_out(t *testing.T) {
 		defer topic.mu.Unlock()
 		return topic.behind()
 	}
-	topic.link(true) // there may be more than anybody has told
+	topic.link(true) // there may be more than was published
 	topic.mu.Lock()
 	topic.stale = false // a read is under way
 	topic.mu.Unlock()
@@ -138,7 +138,7 @@ func TestTopic_Take_leaves_nothing_out(t *testing.T) {
 	}
 	topic.emitRows(rows[1:], false, nil)
 	if _, n, do := topic.next(reader); do != actionSend || n != 4 {
-		t.Errorf("told to do %d, with %d events of 4", do, n)
+		t.Errorf("got action %d, with %d events of 4", do, n)
 	}
 }
 
@@ -155,11 +155,11 @@ func TestTopic_Attach_without_a_log(t *testing.T) {
 	topic.attach(reader)
 	defer topic.detach(reader)
 	if _, n, do := topic.next(reader); do != actionWait || n != 0 {
-		t.Errorf("told to do %d, with %d events", do, n)
+		t.Errorf("got action %d, with %d events", do, n)
 	}
 	topic.count([]byte(`{}`))
 	if _, n, do := topic.next(reader); do != actionSend || n != 1 {
-		t.Errorf("told to do %d, with %d events of 1", do, n)
+		t.Errorf("got action %d, with %d events of 1", do, n)
 	}
 }
 

@@ -124,7 +124,7 @@ func TestSpectator_Match_over(t *testing.T) {
 				}
 				streamtest.WantSeqs(t, got[1:], first, 4)
 			}
-			// 204 tells an EventSource that there is nothing to come back for.
+			// 204 stops an EventSource from reconnecting.
 			if s := b.Events(t, "?match=m_1", stream.ID); s.Response.StatusCode != http.StatusNoContent {
 				t.Errorf("coming back to an ended match: %d, want 204", s.Response.StatusCode)
 			}

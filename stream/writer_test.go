@@ -211,7 +211,7 @@ func TestPage_After(t *testing.T) {
 				t.Fatalf("%d bytes are over the limit of %d", len(b), limit)
 			}
 			if at+n < len(texts) && len(b)+len(texts[at+n]) <= limit {
-				t.Fatalf("%d bytes, and the next event would have had room in %d", len(b), limit)
+				t.Fatalf("%d bytes, and the next event would have fit into %d", len(b), limit)
 			}
 			at += n
 		}

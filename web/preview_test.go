@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Threat E3: what strangers call themselves stands in the head as text.
+// Threat E3: names from untrusted owners stand in the head as text.
 func TestHandler_Preview(t *testing.T) {
 	t.Parallel()
 	h := newHandler(builtFiles(), nil, func(_ context.Context, path string) (Preview, bool) {

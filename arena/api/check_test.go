@@ -18,7 +18,7 @@ func TestAPI_checkAgent(t *testing.T) {
 	if full.str("status") != "active" || full.at("report.passed") != true || full.at("report.agent_id") != full.str("agent_id") {
 		t.Errorf("a full check gave %s", full.body)
 	}
-	// Threat S7: who registers a stranger's address cannot have tasks sent there.
+	// Threat S7: registering the address of an untrusted host sends no tasks there.
 	down := w.do("POST", "/v1/agents", w.bob, object{"name": "down", "endpoint": "https://down.example/agora", "leagues": []string{"quiz"}}).is(201)
 	w.run([]scenario{
 		{

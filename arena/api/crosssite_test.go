@@ -8,7 +8,7 @@ import (
 	"github.com/agora-arena/arena/arena/quota"
 )
 
-// Threat A3: a browser adds cookies to what a stranger's page asks for. None
+// Threat A3: a browser adds cookies to the requests of another site. None
 // is a token: with every cookie that there could be, a route that needs a
 // token is closed.
 func TestAPI_cookiesGrantNothing(t *testing.T) {
@@ -26,7 +26,7 @@ func TestAPI_cookiesGrantNothing(t *testing.T) {
 	}
 }
 
-// Threat A3: the one cookie there is names a voter, and a stranger's page
+// Threat A3: the only cookie names a voter, and another site
 // cannot vote with it. What no browser sent, and what our own page sent, is
 // taken; so is whatever carries a token, which no browser adds by itself.
 func TestAPI_crossSite(t *testing.T) {
@@ -74,7 +74,7 @@ func TestAPI_crossSite(t *testing.T) {
 		}
 		for name := range w.do("GET", "/v1/matches/"+id, "", nil, header...).header {
 			if strings.HasPrefix(name, "Access-Control-") {
-				t.Errorf("%s opens the API to strangers", name)
+				t.Errorf("%s opens the API to other sites", name)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/agora-arena/arena/store/storetest"
 )
 
-// No name, query or body makes a route fail: what is wrong with it is told.
+// No name, query or body makes a route fail: errors name what is wrong.
 // The rows are real. Threat A5.
 func FuzzAPI(f *testing.F) {
 	o := testOptions(f)

@@ -13,7 +13,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// checkGame takes a source as the name of its game, and refuses throw.
+// checkGame uses a source as the name of its game, and refuses throw.
 func checkGame(_ context.Context, source string) (arena.GameScript, error) {
 	if source == "throw" {
 		return arena.GameScript{}, arena.Invalid("file", "1:1: threw an error")

@@ -241,7 +241,7 @@ func (s firsts) AgentRatings(_ context.Context, ids []string) (map[string][]aren
 	return ratings, nil
 }
 
-// While a table is frozen, no page of an agent tells its rank. Threat F1.
+// While a table is frozen, no page of an agent shows its rank. Threat F1.
 func TestAPI_frozenRanks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *parts) { o.Rows = firsts{o.Rows} })

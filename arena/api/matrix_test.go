@@ -115,7 +115,7 @@ func matrix() map[string]answers {
 		"watch": anyone(200), "send-events": anyone(200), "get-jwks": anyone(200),
 		"get-openapi": anyone(200), "get-docs": anyone(200), "get-health": anyone(200), "get-readiness": anyone(200),
 
-		// The protocols check signatures and secrets for themselves, in their rooms.
+		// The packages of the protocols check signatures and secrets.
 		"agora": anyone(200), "agora-follow-up": anyone(200), "agora-end": anyone(200), "agora-wellknown": anyone(200), "agora-document": anyone(200),
 		"agora-agent": anyone(200), "agora-agent-follow-up": anyone(200), "agora-agent-end": anyone(200), "agora-agent-wellknown": anyone(200),
 		"relay-submit": anyone(200), "relay-events": anyone(200), "relay-health": anyone(200), "relay-seed": anyone(200),

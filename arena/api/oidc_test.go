@@ -54,7 +54,7 @@ func TestAPI_oidc(t *testing.T) {
 		t.Errorf("%s", me.body)
 	}
 	w.league("quiz", nil)
-	w.now.Add(1) // the log tells its entries apart by time
+	w.now.Add(1) // the log distinguishes its entries by time
 	w.do("PATCH", "/v1/leagues/quiz", "admin.is.ann", object{"title": "Another"}).is(200)
 	if log := w.do("GET", "/v1/admin/audit?limit=1", "admin.is.ann", nil).is(200); log.str("items.0.token") != "oidc:admin.is.ann" {
 		t.Errorf("%s", log.body)

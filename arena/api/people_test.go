@@ -72,7 +72,7 @@ func cookies(r response) map[string]*http.Cookie {
 	return all
 }
 
-// signIn takes a person through the provider and returns the cookie of the
+// signIn signs a person in at the provider and returns the cookie of the
 // session.
 func (w *world) signIn(name, query string) *http.Cookie {
 	w.t.Helper()

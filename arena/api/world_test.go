@@ -235,7 +235,7 @@ func into[T any](r response) T {
 	return v
 }
 
-// str gives a member of the body by its path ("health.ok", "items.0.name").
+// str returns a member of the body by its path ("health.ok", "items.0.name").
 func (r response) at(path string) any {
 	r.t.Helper()
 	v := into[any](r)

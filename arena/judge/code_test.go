@@ -14,7 +14,7 @@ import (
 	"github.com/agora-arena/arena/scoring/sandbox/sandboxtest"
 )
 
-// scripts runs a script, or fails as it is told.
+// scripts runs a script, or fails as the test sets it.
 type scripts func(ctx context.Context, s arena.Script) ([]arena.CallResult, error)
 
 func (run scripts) Run(ctx context.Context, s arena.Script) ([]arena.CallResult, error) {

@@ -72,7 +72,7 @@ func (r *rows) OwnersAt(_ context.Context, address string, _ int) ([]arena.Owner
 func (r *rows) Owner(context.Context, string) (arena.Owner, error) { return r.owner, nil }
 func (r *rows) Agent(context.Context, string) (arena.Agent, error) { return r.agent, nil }
 
-// server takes messages, or fails.
+// server accepts messages, or fails.
 type server struct {
 	sent []mail.Message
 	at   []time.Time // of the attempts

@@ -45,7 +45,7 @@ func TestUpgraded(t *testing.T) {
 	}
 }
 
-// Hiding takes what one agent wrote in a round, wherever the log repeats it, and
+// Hiding removes what one agent wrote in a round, wherever the log repeats it, and
 // nothing of another agent.
 func TestNewHiding(t *testing.T) {
 	t.Parallel()

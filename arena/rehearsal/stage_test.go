@@ -179,7 +179,7 @@ func TestStage_Play_badAgents(t *testing.T) {
 			return nil
 		}, arena.FaultExpiredToken, "status 500"},
 		"takes its time": {func(r protocoltest.Request) protocoltest.Behaviour {
-			if r.Task.Round == 4 { // stays under the time limit that it was told
+			if r.Task.Round == 4 { // stays under its time limit
 				return protocoltest.Late(11*time.Second, protocoltest.Answer("late"))
 			}
 			return nil
@@ -276,7 +276,7 @@ func TestStage_Play_tasks(t *testing.T) {
 	}
 }
 
-// giddy gives up on a request that does not come at once.
+// giddy cancels a request that is not sent at once.
 type giddy struct{}
 
 func (giddy) Prepare(context.Context, arena.Attempt) (func(context.Context) arena.Reply, error) {
@@ -304,13 +304,13 @@ func TestStage_Play_trickle(t *testing.T) {
 }
 
 // dawdler uses up every time limit.
-type dawdler struct{ told []time.Duration }
+type dawdler struct{ limits []time.Duration }
 
 func (d *dawdler) Prepare(_ context.Context, a arena.Attempt) (func(context.Context) arena.Reply, error) {
 	if a.League == "broken" {
 		return nil, errors.New("no key")
 	}
-	d.told = append(d.told, a.RoundLimit)
+	d.limits = append(d.limits, a.RoundLimit)
 	return func(ctx context.Context) arena.Reply {
 		select {
 		case <-time.After(a.TimeLimit):
@@ -337,7 +337,7 @@ func TestStage_Play_limit(t *testing.T) {
 		if took := time.Since(start); err != nil || took > 50*time.Second || report.Count(arena.RehearsalFailed) != rehearsal.MaxRounds {
 			t.Errorf("%v in %v: %+v", err, took, verdicts(report))
 		}
-		for _, limit := range d.told {
+		for _, limit := range d.limits {
 			if limit < 4*time.Second {
 				t.Errorf("a round had %v", limit)
 			}

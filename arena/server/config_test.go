@@ -339,7 +339,7 @@ func TestLoad_ProblemsHideSecrets(t *testing.T) {
 		for _, secret := range []string{mark, "postgres://u:%" + mark + "@host", "redis://u:" + mark + "@ho st"} {
 			_, err := Load(Sources{Environ: []string{s.Key + "=" + secret}})
 			if s.Secret && err != nil && strings.Contains(err.Error(), mark) {
-				t.Errorf("%s: the problem tells the secret: %v", s.Key, err)
+				t.Errorf("%s: the problem contains the secret: %v", s.Key, err)
 			}
 		}
 	}

@@ -90,7 +90,7 @@ func (b *brokenFits) SaveFit(ctx context.Context, f arena.Fit) error {
 	return b.fitStore.SaveFit(ctx, f)
 }
 
-// A league that fails does not stop those after it, and rests too.
+// A league that fails does not stop those after it, and has a cooldown too.
 func TestFitter_failure(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

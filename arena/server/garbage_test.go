@@ -62,7 +62,7 @@ func TestJobs_memory(t *testing.T) {
 	}
 }
 
-// memoryAndCollections gives the bytes that this process holds and how often
+// memoryAndCollections returns the bytes that this process holds and how often
 // somebody asked for a collection.
 func memoryAndCollections() (bytes int64, forced uint64) {
 	s := []rtmetrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/gc/cycles/forced:gc-cycles"}}

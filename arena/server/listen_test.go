@@ -218,8 +218,8 @@ func TestServer_TLS_unfinishedHandshake(t *testing.T) {
 	}
 }
 
-// Without TLS of its own there is no certificate to watch, and browsers are told
-// nothing unless the public URL is https.
+// Without TLS of its own there is no certificate to watch, and browsers receive
+// no policy unless the public URL is https.
 func TestServer_noTLS(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)

@@ -102,7 +102,7 @@ func TestMail_real(t *testing.T) {
 	call("GET", "/v1/me", kim.Token, "", 401, nil)
 	kim.Token = fresh.Token
 
-	// A pause of the owner's own is no news; one by the arena is, once a day.
+	// A pause by the owner sends no mail; one by the arena does, once a day.
 	var ant, bee struct {
 		AgentID string `json:"agent_id"`
 	}

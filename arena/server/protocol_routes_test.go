@@ -27,7 +27,7 @@ func protocolAnswers() map[string]int {
 }
 
 // A row of TestAPI_matrix for each route that is not one of the API's own,
-// over the real rooms: no token of an owner, an admin or a task opens what a
+// over the real handlers: no token of an owner, an admin or a task opens what a
 // signature has to. Threat A1.
 func TestProtocolRoutes_matrix(t *testing.T) {
 	t.Parallel()

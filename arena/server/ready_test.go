@@ -37,7 +37,7 @@ func TestServer_ready_diskFull(t *testing.T) {
 	t.Cleanup(func() { must(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
 	s := newTestServerOn(t, "sqlite:"+filepath.Join(dir, "arena.db"))
 	if got := readyz(t, s); got != http.StatusOK {
-		t.Fatalf("status %d with room on the disk", got)
+		t.Fatalf("status %d with free disk space", got)
 	}
 	filler := filepath.Join(dir, "filler")
 	f, err := os.Create(filler)

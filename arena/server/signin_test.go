@@ -44,7 +44,7 @@ func (b *browser) is(w *httptest.ResponseRecorder, status int) *httptest.Respons
 	return w
 }
 
-// signIn takes a person through the provider, and returns where the arena sends
+// signIn signs a person in at the provider, and returns where the arena sends
 // the browser then.
 func (b *browser) signIn(idp signintest.Provider, login, returnTo string) (back *url.URL, page string) {
 	b.t.Helper()

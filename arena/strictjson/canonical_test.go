@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Where the quick way gives a form, it is the library's; and the whole gives
-// what the library gives, or fails where it fails.
+// A form of the fast path is that of the library. Canonical returns what the
+// library returns, or fails where it fails.
 func sameAsLibrary(t interface {
 	Helper()
 	Fatalf(string, ...any)

@@ -391,12 +391,12 @@ func TestKeys_Verify_unknown_kid_reloads_seldom(t *testing.T) {
 	t.Parallel()
 	c, s := newClock(), &rows{}
 	k := open(t, s, c, ES256)
-	stranger := open(t, &rows{}, c, ES256)
+	foreign := open(t, &rows{}, c, ES256)
 	c.add(time.Minute)
 	before := s.reads
 	for range 50 {
-		if _, err := k.Verify(t.Context(), sign(t, stranger, c)); err == nil {
-			t.Fatal("a stranger's token was accepted")
+		if _, err := k.Verify(t.Context(), sign(t, foreign, c)); err == nil {
+			t.Fatal("another arena's token was accepted")
 		}
 	}
 	if got := s.reads - before; got != 1 {

@@ -31,7 +31,7 @@ func newOperator(t *testing.T) operator {
 	return operator{t: t, environ: []string{"ARENA_DATABASE_URL=sqlite:" + file, "ARENA_LOG_LEVEL=error"}, file: file}
 }
 
-// ok runs a command that must succeed and gives what it printed.
+// ok runs a command that must succeed and returns what it printed.
 func (o operator) ok(args ...string) string {
 	o.t.Helper()
 	code, out, errs := call(o.t, o.environ, args...)

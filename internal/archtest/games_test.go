@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// gameNames are names of arena that tell games and judges apart, other than the
+// gameNames are names of arena that distinguish games and judges, other than the
 // constants whose names begin with Format or Judge.
 func gameNames() []string {
 	return []string{"Debate", "DebateSpec", "DebateTurn", "Compares", "External", "Eliminate"}

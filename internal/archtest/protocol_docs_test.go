@@ -15,7 +15,7 @@ import (
 // names exists.
 func TestDocs_protocols(t *testing.T) {
 	t.Parallel()
-	tests := testsOfTheHouse(t)
+	tests := allTests(t)
 	row := regexp.MustCompile(`^\| .+ \| .+ \| (.+) \|$`)
 	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9_]+)(?:/[^`]*)?`")
 	for _, protocol := range []string{arena.ProtocolAAP, arena.ProtocolAgora, arena.ProtocolEnvelope, arena.ProtocolAgentProtocol, arena.ProtocolA2A} {
@@ -47,8 +47,8 @@ func TestDocs_protocols(t *testing.T) {
 	}
 }
 
-// testsOfTheHouse returns the names of all test and fuzz functions.
-func testsOfTheHouse(t *testing.T) map[string]bool {
+// allTests returns the names of all test and fuzz functions.
+func allTests(t *testing.T) map[string]bool {
 	t.Helper()
 	tests := map[string]bool{}
 	name := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)

@@ -338,7 +338,7 @@ func TestPairLadder_isAMatching(t *testing.T) {
 	})
 }
 
-// TestPairLadder_many gives crowds whose cheapest matching is known: fours of
+// TestPairLadder_many pairs crowds whose cheapest matching is known: fours of
 // equal ratings, who have met their neighbors. The larger crowd is
 // too large for everyone to meet everyone.
 func TestPairLadder_many(t *testing.T) {

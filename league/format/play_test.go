@@ -65,7 +65,7 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// next asks for the next step and holds it against what every step must keep.
+// next returns the next step after checking the invariants of every step.
 func (p *played) next(t fataler) Step {
 	step := p.step(p.State)
 	mixed := p.State
@@ -118,7 +118,7 @@ func (p *played) next(t fataler) Step {
 	return step
 }
 
-// finish plays the season to its end; decide gives a pairing its result.
+// finish plays the season to its end; decide returns the result of a pairing.
 func (p *played) finish(t fataler, decide func(*arena.Pairing)) {
 	for range 10_000 {
 		step := p.next(t)
@@ -200,7 +200,7 @@ func (p *played) series() int {
 	return len(places)
 }
 
-// ranks checks that the table is sound and gives ranks by agent.
+// ranks checks that the table is sound and returns ranks by agent.
 func (p *played) ranks(t fataler) map[string]int {
 	rows := p.table(p.State)
 	ranks := map[string]int{}

@@ -88,7 +88,7 @@ func TestRoundRobin_withdrawn(t *testing.T) {
 	for _, r := range p.table(p.State) {
 		got = append(got, row{r.AgentID, r.Played, r.Wins, r.Losses, r.Forfeits})
 	}
-	// The second meets the third in round 1, as nobody has told it to go yet.
+	// The second meets the third in round 1, as it has not left yet.
 	want := []row{
 		{agent(3), 3, 2, 1, 0}, {agent(4), 3, 2, 1, 0}, {agent(2), 3, 1, 2, 2}, {agent(1), 3, 0, 3, 3},
 	}

@@ -16,7 +16,7 @@ func newSwiss(entrants []arena.Entrant, rounds int) *played {
 	return newPlayed(arena.FormatSwiss, entrants, arena.FormatOptions{Rounds: rounds})
 }
 
-// boards gives the pairings of a step as "1-3", bye as "5"; the lower number
+// boards returns the pairings of a step as "1-3", bye as "5"; the lower number
 // first.
 func boards(pairings []arena.Pairing) (names []string) {
 	for _, p := range pairings {

@@ -30,7 +30,7 @@ func answered(texts ...string) (replies []game.Reply) {
 	return replies
 }
 
-// closed asks and closes a round. ask is whether a judge must be asked.
+// closed opens and closes a round. ask is whether a judge must be asked.
 func closed(t *testing.T, p game.Position, replies []game.Reply, v *arena.Verdict) (q *game.Question, r game.Result) {
 	t.Helper()
 	g := gameOf(t, p.Settings)

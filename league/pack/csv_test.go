@@ -70,7 +70,7 @@ func TestParse_csv(t *testing.T) {
 	}
 }
 
-// TestParse_csvBad gives one bad record at a time, behind a good one that
+// TestParse_csvBad parses one bad record at a time, behind a good one that
 // takes two lines and before another. Threat A6.
 func TestParse_csvBad(t *testing.T) {
 	t.Parallel()

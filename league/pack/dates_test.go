@@ -46,7 +46,7 @@ func number(t *rapid.T, date string) int {
 	return dayNumber(y, m, d)
 }
 
-// dayOfWeek knows that 1900-01-01 was a Monday.
+// dayOfWeek counts from 1900-01-01, a Monday.
 func dayOfWeek(n int) string {
 	return []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}[n%7]
 }
@@ -98,9 +98,9 @@ func TestGenerate_dates(t *testing.T) {
 			if len(task.Options) != 7 || task.Options[0] != "Monday" || task.Options[6] != "Sunday" {
 				t.Fatalf("options %q", task.Options)
 			}
-			if told := last == 1; told != (difficulty <= 3) {
+			if given := last == 1; given != (difficulty <= 3) {
 				t.Fatalf("difficulty %d: %s", difficulty, task.Description)
-			} else if told {
+			} else if given {
 				span = days[1] - days[0]
 				if !strings.Contains(task.Description, "is a "+dayOfWeek(days[0])+".") {
 					t.Fatalf("%s: it is a %s", task.Description, dayOfWeek(days[0]))

@@ -114,7 +114,7 @@ func TestParse_opentdbOrder(t *testing.T) {
 	}
 }
 
-// TestParse_opentdbBad gives one bad result at a time, on line 4, between two
+// TestParse_opentdbBad parses one bad result at a time, on line 4, between two
 // good ones of which the first takes two lines. Threat A6.
 func TestParse_opentdbBad(t *testing.T) {
 	t.Parallel()

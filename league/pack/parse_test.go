@@ -112,7 +112,7 @@ func TestParse_good(t *testing.T) {
 	}
 }
 
-// TestParse_bad gives one bad entry at a time, between two good ones.
+// TestParse_bad parses one bad entry at a time, between two good ones.
 // Threat A6.
 func TestParse_bad(t *testing.T) {
 	t.Parallel()
@@ -227,7 +227,7 @@ func TestParse_textBeforeTheFirstQuestion(t *testing.T) {
 	}
 }
 
-// TestParse_refused gives files of which nothing is taken. Threat A6.
+// TestParse_refused parses files that are refused as a whole. Threat A6.
 func TestParse_refused(t *testing.T) {
 	t.Parallel()
 	limits := pack.DefaultLimits()

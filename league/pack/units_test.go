@@ -84,8 +84,8 @@ func TestGenerate_units(t *testing.T) {
 		if math.Abs(got-want) > allowed {
 			t.Fatalf("%s: %s, want %g", task.Description, task.Answers[0], want)
 		}
-		rounded, told := m[4] != "", !strings.HasPrefix(task.Description, "How much")
-		if rounded != (difficulty >= 4) || told != (difficulty == 3) {
+		rounded, given := m[4] != "", !strings.HasPrefix(task.Description, "How much")
+		if rounded != (difficulty >= 4) || given != (difficulty == 3) {
 			t.Fatalf("difficulty %d: %s", difficulty, task.Description)
 		}
 	})

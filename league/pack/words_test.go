@@ -11,7 +11,7 @@ import (
 	"github.com/agora-arena/arena/league/pack"
 )
 
-// numbers gives the numbers of a text in order.
+// numbers returns the numbers of a text in order.
 func numbers(text string) []int {
 	var found []int
 	for _, digits := range regexp.MustCompile(`\d+`).FindAllString(text, -1) {

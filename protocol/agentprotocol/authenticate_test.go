@@ -35,8 +35,8 @@ func TestServer_messages(t *testing.T) {
 	hello := map[string]any{"version": "0.1"}
 	unproved := h.agent(func(a *arena.Agent) { a.KeyProvedAt = time.Time{} })
 	retired := h.agent(func(a *arena.Agent) { a.RetiredAt = a.CreatedAt })
-	stranger := &fake{t: t, key: newKey(t), arena: f.arena}
-	stranger.name = rawID(stranger.public())
+	unregistered := &fake{t: t, key: newKey(t), arena: f.arena}
+	unregistered.name = rawID(unregistered.public())
 	other := h.agent()
 	as := func(name string) *fake { g := *f; g.name = name; return &g }
 	foreign := f.draft("hello", hello)
@@ -73,7 +73,7 @@ func TestServer_messages(t *testing.T) {
 		{"another's signature", foreignText, 401, InvalidSignature},
 		{"changed", bytes.Replace(f.hello(), []byte("Fake"), []byte("Real"), 1), 401, InvalidSignature},
 		{"a member added", bytes.Replace(f.hello(), []byte(`{"from"`), []byte(`{"__proto__":{},"from"`), 1), 401, InvalidSignature},
-		{"a stranger", stranger.hello(), 403, UnknownAgent},
+		{"an unregistered agent", unregistered.hello(), 403, UnknownAgent},
 		{"a key that nobody proved", unproved.hello(), 403, UnknownAgent},
 		{"a retired agent", retired.hello(), 403, UnknownAgent},
 		{"an unknown name", as(strings.Repeat("A", 22)).hello(), 403, UnknownAgent},

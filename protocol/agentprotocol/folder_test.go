@@ -62,7 +62,7 @@ func TestFolder_messages(t *testing.T) {
 	}
 }
 
-// What a file is follows from its content: a name tells nothing, and no name
+// What a file is follows from its content: a name means nothing, and no name
 // leads out of the folder or to something that is no file.
 func TestFolder_tricks(t *testing.T) {
 	t.Parallel()
@@ -120,7 +120,7 @@ func TestFolder_tricks(t *testing.T) {
 	}
 }
 
-// What cannot be taken is put aside, its sender is told when it is known, and
+// What cannot be taken is put aside, its sender is notified if it is known, and
 // it is not read again.
 func TestFolder_refused(t *testing.T) {
 	t.Parallel()
@@ -148,7 +148,7 @@ func TestFolder_refused(t *testing.T) {
 		}
 	}
 	if aside != 4 || explained != 2 {
-		t.Errorf("%d put aside, %d told; want 4, 2: %v", aside, explained, listing(t, dir))
+		t.Errorf("%d put aside, %d notified; want 4, 2: %v", aside, explained, listing(t, dir))
 	}
 }
 

@@ -152,31 +152,31 @@ func TestSDK_Go_reconnect(t *testing.T) {
 }
 
 // An SDK agent answers the arena alone.
-func TestSDK_Go_strangers(t *testing.T) {
+func TestSDK_Go_untrusted(t *testing.T) {
 	t.Parallel()
 	h := newArena(t)
 	n := h.node()
 	f, agent := h.sdkAgent(n, func(context.Context, *arenaagent.Task, *arenaagent.Events) (arenaagent.Answer, error) {
-		t.Error("a stranger's task was worked on")
+		t.Error("an unregistered agent's task was worked on")
 		return arenaagent.Answer{}, nil
 	})
 	web := httptest.NewServer(agent)
 	t.Cleanup(web.Close)
 	request := map[string]any{"action": "arena:round/trivia", "correlationId": "1", "params": map[string]any{}}
-	stranger := &fake{t: t, key: newKey(t), arena: f.public()}
-	stranger.name = rawID(stranger.public())
+	unregistered := &fake{t: t, key: newKey(t), arena: f.public()}
+	unregistered.name = rawID(unregistered.public())
 	pretender := &fake{t: t, key: newKey(t), arena: f.public(), name: rawID(f.arena)}
 	self := &fake{t: t, key: h.key, arena: f.public(), name: rawID(f.arena)}
 	for name, c := range map[string]struct {
 		data   []byte
 		status int
 	}{
-		"stranger":  {stranger.message("request", request), 401},
-		"pretender": {pretender.message("request", request), 401},
-		"old":       {self.with("request", request, set("timestamp", "2026-02-01T15:08:00Z")), 400},
-		"another's": {self.with("request", request, set("to", map[string]any{"agentId": stranger.name})), 400},
-		"garbage":   {[]byte("{"), 401},
-		"code":      {self.message("request", map[string]any{"action": "code-review", "correlationId": "1"}), 200},
+		"unregistered": {unregistered.message("request", request), 401},
+		"pretender":    {pretender.message("request", request), 401},
+		"old":          {self.with("request", request, set("timestamp", "2026-02-01T15:08:00Z")), 400},
+		"another's":    {self.with("request", request, set("to", map[string]any{"agentId": unregistered.name})), 400},
+		"garbage":      {[]byte("{"), 401},
+		"code":         {self.message("request", map[string]any{"action": "code-review", "correlationId": "1"}), 200},
 	} {
 		status, body := f.post(web.URL, c.data)
 		if status != c.status || !strings.Contains(string(body), `"type":"error"`) {

@@ -369,7 +369,7 @@ func (l *link) read() []byte {
 	return data
 }
 
-// closed waits until the arena closes the socket and gives its code.
+// closed waits until the arena closes the socket and returns its code.
 func (l *link) closed() websocket.StatusCode {
 	for {
 		if _, _, err := l.ws.Read(l.f.t.Context()); err != nil {

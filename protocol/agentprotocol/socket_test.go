@@ -20,8 +20,8 @@ func TestSocket_hello(t *testing.T) {
 	h := newArena(t)
 	n := h.node(func(o *Options) { o.Logger = discard() })
 	f := h.agent()
-	stranger := &fake{t: t, key: newKey(t), arena: f.arena}
-	stranger.name = rawID(stranger.public())
+	unregistered := &fake{t: t, key: newKey(t), arena: f.arena}
+	unregistered.name = rawID(unregistered.public())
 	used := f.hello()
 	if status, _ := f.post(n.web.URL, used); status != 200 {
 		t.Fatalf("status %d", status)
@@ -37,7 +37,7 @@ func TestSocket_hello(t *testing.T) {
 		{"garbage", []byte(`{`), false, InvalidMessage, closeBadRequest},
 		{"binary", f.hello(), true, InvalidMessage, closeBadRequest},
 		{"replayed hello", used, false, InvalidMessage, closeBadRequest},
-		{"stranger", stranger.hello(), false, UnknownAgent, closeUnknown},
+		{"unregistered", unregistered.hello(), false, UnknownAgent, closeUnknown},
 		{"not signed", []byte(strings.Replace(string(f.hello()), `"signature"`, `"x"`, 1)), false, InvalidSignature, closeUnknown},
 	} {
 		l := f.open(n.web.URL)
@@ -225,7 +225,7 @@ func TestSocket_reconnect(t *testing.T) {
 	}
 }
 
-// A node that stops tells its sockets to come back, and waits for them.
+// A node that stops asks its sockets to reconnect, and waits for them.
 func TestServer_Close(t *testing.T) {
 	t.Parallel()
 	h := newArena(t)

@@ -80,7 +80,7 @@ func makeVectors(t *testing.T) vectors {
 	return v
 }
 
-// The vectors of the SDKs are what this room signs and verifies.
+// The vectors of the SDKs are what this package signs and verifies.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	v := makeVectors(t)
@@ -97,7 +97,7 @@ func TestVectors(t *testing.T) {
 	}
 	stored, err := os.ReadFile(vectorsFile)
 	if err != nil || !bytes.Equal(stored, b.Bytes()) {
-		t.Errorf("%s is not what this room makes (-update writes it): %v", vectorsFile, err)
+		t.Errorf("%s is not what this package makes (-update writes it): %v", vectorsFile, err)
 	}
 	key, err := parseKey(v.AgentID)
 	if err != nil {

@@ -47,7 +47,7 @@ func TestNew_refuses_missing_parts(t *testing.T) {
 func TestDriver_conversation(t *testing.T) {
 	t.Parallel()
 	round := doc(t, "round")
-	b := newBob(t, "", func(n int, _ heard) (int, string) {
+	b := newBob(t, "", func(n int, _ received) (int, string) {
 		answer := `{"answer":"Canberra"}`
 		if n == 2 {
 			answer = "no idea"
@@ -138,7 +138,7 @@ func TestDriver_outcomes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBob(t, "", func(int, heard) (int, string) { return c.status, c.reply })
+			b := newBob(t, "", func(int, received) (int, string) { return c.status, c.reply })
 			r := send(t, newDriver(t, newMemoryStore()), attempt(b, 1, 2))
 			if r.Outcome != c.want || r.Retry != c.retry || r.Reason != c.reason || (r.Answer != nil) != (c.want == arena.OutcomeAnswered) {
 				t.Errorf("%+v", r)
@@ -155,7 +155,7 @@ func TestDriver_outcomes(t *testing.T) {
 // words.
 func TestDriver_falls_back_to_words(t *testing.T) {
 	t.Parallel()
-	b := newBob(t, "", func(_ int, h heard) (int, string) {
+	b := newBob(t, "", func(_ int, h received) (int, string) {
 		if h.Hash != nil {
 			return 200, failed("Unsupported protocol")
 		}
@@ -180,7 +180,7 @@ func TestDriver_falls_back_to_words(t *testing.T) {
 	}
 
 	for said, want := range map[string]string{`{"answer":"x"}`: "x", "{oddly}": "", "": ""} {
-		b := newBob(t, `{"0000000000000000000000000000000000000001":["x"]}`, func(_ int, h heard) (int, string) {
+		b := newBob(t, `{"0000000000000000000000000000000000000001":["x"]}`, func(_ int, h received) (int, string) {
 			if h.Hash != nil {
 				t.Error("the list of documents was not minded")
 			}
@@ -192,7 +192,7 @@ func TestDriver_falls_back_to_words(t *testing.T) {
 			t.Errorf("%q: %+v", said, r)
 		}
 	}
-	deaf := newBob(t, "", func(int, heard) (int, string) { return 200, failed("Unsupported protocol") })
+	deaf := newBob(t, "", func(int, received) (int, string) { return 200, failed("Unsupported protocol") })
 	if r := send(t, d, attempt(deaf, 1, 2)); r.Outcome != arena.OutcomeUnavailable || r.Reason != "unsupported_protocol" || len(deaf.posts()) != 4 {
 		t.Errorf("%+v", r)
 	}
@@ -216,7 +216,7 @@ func TestDriver_wellknown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBob(t, list, func(_ int, h heard) (int, string) {
+			b := newBob(t, list, func(_ int, h received) (int, string) {
 				if h.Hash == nil {
 					t.Error("plain words although the document may be known")
 				}
@@ -230,7 +230,7 @@ func TestDriver_wellknown(t *testing.T) {
 }
 
 // A conversation that the agent does not know any more is opened anew, once;
-// one whose end was told is not even asked (7.3).
+// one that has expired is not asked (7.3).
 func TestDriver_expiry(t *testing.T) {
 	t.Parallel()
 	for name, gone := range map[string]struct {
@@ -245,7 +245,7 @@ func TestDriver_expiry(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBob(t, "", func(n int, h heard) (int, string) {
+			b := newBob(t, "", func(n int, h received) (int, string) {
 				if h.Path != "/agora" {
 					return gone.status, gone.reply
 				}
@@ -275,7 +275,7 @@ func TestDriver_expiry(t *testing.T) {
 	} {
 		t.Run("told "+c.expires, func(t *testing.T) {
 			t.Parallel()
-			b := newBob(t, "", func(int, heard) (int, string) {
+			b := newBob(t, "", func(int, received) (int, string) {
 				return 200, said(`{"answer":"x"}`, `,"conversationId":"c1","conversationExpires":`, c.expires)
 			})
 			d := newDriver(t, newMemoryStore())
@@ -291,7 +291,7 @@ func TestDriver_expiry(t *testing.T) {
 	}
 	t.Run("always", func(t *testing.T) {
 		t.Parallel()
-		b := newBob(t, "", func(n int, _ heard) (int, string) {
+		b := newBob(t, "", func(n int, _ received) (int, string) {
 			if n > 1 {
 				return 200, failed("Conversation expired")
 			}
@@ -308,7 +308,7 @@ func TestDriver_expiry(t *testing.T) {
 // Agents without conversations play too, by single messages.
 func TestDriver_no_conversations(t *testing.T) {
 	t.Parallel()
-	b := newBob(t, "", func(_ int, h heard) (int, string) {
+	b := newBob(t, "", func(_ int, h received) (int, string) {
 		if h.Multiround {
 			return 200, failed("Multiround not supported")
 		}
@@ -324,7 +324,7 @@ func TestDriver_no_conversations(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for _, id := range []string{"..", ".", strings.Repeat("x", 257)} { // ids that lead elsewhere are none
-		b := newBob(t, "", func(int, heard) (int, string) {
+		b := newBob(t, "", func(int, received) (int, string) {
 			return 200, said(`{"answer":"x"}`, `,"conversationId":"`+id+`"`)
 		})
 		send(t, d, attempt(b, 1, 3))
@@ -338,7 +338,7 @@ func TestDriver_no_conversations(t *testing.T) {
 // All exchanges of an attempt have one time limit.
 func TestDriver_one_limit(t *testing.T) {
 	t.Parallel()
-	b := newBob(t, "", func(n int, _ heard) (int, string) {
+	b := newBob(t, "", func(n int, _ received) (int, string) {
 		if n == 1 {
 			return 200, failed("Unsupported protocol")
 		}
@@ -355,7 +355,7 @@ func TestDriver_one_limit(t *testing.T) {
 // several questions of one match may be open at once.
 func TestDriver_judge(t *testing.T) {
 	t.Parallel()
-	b := newBob(t, "", func(_ int, h heard) (int, string) {
+	b := newBob(t, "", func(_ int, h received) (int, string) {
 		if h.Hash != nil && h.Body == "" {
 			t.Error("empty question")
 		}
@@ -411,7 +411,7 @@ func TestDriver_Probe(t *testing.T) {
 		{500, ``, "status_500", []string{"trivia"}, 1},
 		{404, `{"status":"success"}`, "status_404", []string{"trivia"}, 1},
 	} {
-		b := newBob(t, "", func(int, heard) (int, string) { return c.status, c.reply })
+		b := newBob(t, "", func(int, received) (int, string) { return c.status, c.reply })
 		h := newDriver(t, newMemoryStore()).Probe(t.Context(), arena.Agent{ID: "ag_1", Endpoint: b.URL + "/agora", Leagues: []string{"trivia"}})
 		if h.OK != (c.reason == "") || h.Reason != c.reason || !slices.Equal(h.Capabilities, c.plays) || h.MaxConcurrent != c.atOnce || h.CheckedAt.IsZero() {
 			t.Errorf("%s: %+v", c.reply, h)

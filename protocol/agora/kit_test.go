@@ -209,7 +209,7 @@ func newDriverWith(t *testing.T, m *memoryStore, plainHTTP bool) *agora.Driver {
 }
 
 // patient is a clock a minute ahead that goes on by a microsecond at each look:
-// the second that a question or a farewell may take is enough on any machine.
+// the second that a question or a DELETE may take is enough on any machine.
 func patient() func() time.Time {
 	began, looks := time.Now().Add(time.Minute), new(atomic.Int64)
 	return func() time.Time { return began.Add(time.Duration(looks.Add(1)) * time.Microsecond) }
@@ -227,8 +227,8 @@ func driverOf(t *testing.T, m *memoryStore, plainHTTP bool, now func() time.Time
 	return d
 }
 
-// heard is one request that a fake agent received.
-type heard struct {
+// received is one request that a fake agent received.
+type received struct {
 	Method, Path string
 	Raw          map[string]json.RawMessage // members of the body
 	Hash         *string                    `json:"protocolHash"`
@@ -239,29 +239,29 @@ type heard struct {
 	Error        string                     `json:"error"`
 }
 
-// bob is an agent that listens, as a stranger may have written it. It keeps
-// what it heard and says what the test tells it to.
+// bob is an agent that listens, as another author may have written it. It records
+// its requests and replies as the test sets it.
 type bob struct {
 	*httptest.Server
-	mu    sync.Mutex
-	heard []heard
-	end   chan struct{} // receives one for each DELETE
+	mu       sync.Mutex
+	received []received
+	end      chan struct{} // receives one for each DELETE
 }
 
 // newBob starts an agent. say answers POSTs by status and body; wellknown is
 // its list of documents, "" for 404.
-func newBob(t *testing.T, wellknown string, say func(n int, h heard) (int, string)) *bob {
+func newBob(t *testing.T, wellknown string, say func(n int, h received) (int, string)) *bob {
 	t.Helper()
 	b := &bob{end: make(chan struct{}, 16)}
 	b.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := heard{Method: r.Method, Path: r.URL.EscapedPath()}
+		h := received{Method: r.Method, Path: r.URL.EscapedPath()}
 		data, _ := io.ReadAll(r.Body)
 		_ = json.Unmarshal(data, &h.Raw)
 		_ = json.Unmarshal(data, &h)
 		b.mu.Lock()
-		b.heard = append(b.heard, h)
+		b.received = append(b.received, h)
 		n := 0
-		for _, past := range b.heard {
+		for _, past := range b.received {
 			if past.Method == http.MethodPost {
 				n++
 			}
@@ -289,16 +289,16 @@ func newBob(t *testing.T, wellknown string, say func(n int, h heard) (int, strin
 	return b
 }
 
-func (b *bob) posts() []heard {
+func (b *bob) posts() []received {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(b.heard), func(h heard) bool { return h.Method != http.MethodPost })
+	return slices.DeleteFunc(slices.Clone(b.received), func(h received) bool { return h.Method != http.MethodPost })
 }
 
 func (b *bob) methods() (all []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, h := range b.heard {
+	for _, h := range b.received {
 		all = append(all, h.Method+" "+h.Path)
 	}
 	return all

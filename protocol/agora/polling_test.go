@@ -266,7 +266,7 @@ func TestPolling_bounds(t *testing.T) {
 		if n := d.op(d.base, `{"op":"next"}`); n.Error != "Too many polls" {
 			t.Errorf("%+v", n)
 		}
-		if n := d.op(d.base, answerOf(1, `{}`)); n.Error != "Unknown task" { // answers have room of their own
+		if n := d.op(d.base, answerOf(1, `{}`)); n.Error != "Unknown task" { // answers have slots of their own
 			t.Errorf("%+v", n)
 		}
 		for _, bad := range []string{

@@ -235,7 +235,7 @@ func TestServer_faults(t *testing.T) {
 	}
 }
 
-// 8.2, 8.3, 9: documents are told by their hash, in any spelling, and listed
+// 8.2, 8.3, 9: documents are identified by their hash, in any spelling, and listed
 // with a source that has it.
 func TestServer_documents(t *testing.T) {
 	t.Parallel()
@@ -337,7 +337,7 @@ func TestServer_conversation(t *testing.T) {
 		t.Errorf("%s", a.Raw)
 	}
 
-	// It lives as long as it is used, and is told from one that never was.
+	// It lives as long as it is used, and differs from one that never was.
 	f.advance(10 * time.Minute)
 	if a := f.post(at, `{"body":"help"}`); a.Expires < time.Now().Add(20*time.Minute).Unix() {
 		t.Errorf("not extended: %s", a.Raw)

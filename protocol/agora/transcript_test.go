@@ -36,7 +36,7 @@ func listens(t *testing.T, tr *protocoltest.Transcript) {
 		said(`{"answer":"Canberra","confidence":0.95}`, `,"conversationId":"c-17","conversationExpires":`, fmt.Sprint(time.Now().Add(time.Hour).Unix())),
 		said(`{"error":"RATE_LIMITED"}`, `,"conversationExpires":`, fmt.Sprint(time.Now().Add(time.Hour).Unix())),
 	}
-	b := newBob(t, "", func(n int, _ heard) (int, string) { return 200, replies[n-1] })
+	b := newBob(t, "", func(n int, _ received) (int, string) { return 200, replies[n-1] })
 	d := newDriver(t, newMemoryStore())
 	for n, want := range []arena.Outcome{arena.OutcomeAnswered, arena.OutcomeRateLimited} {
 		if r := send(t, d, attempt(b, n+1, 2)); r.Outcome != want {
@@ -54,7 +54,7 @@ func listens(t *testing.T, tr *protocoltest.Transcript) {
 		"DELETE /agora/conversations/c-17": "After the last round the arena ends the conversation.",
 	}
 	posts := 0
-	for _, h := range b.heard {
+	for _, h := range b.received {
 		line := h.Method + " " + h.Path
 		if says[line] == "" {
 			t.Errorf("%s is not described", line)

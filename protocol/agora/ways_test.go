@@ -12,7 +12,7 @@ import (
 )
 
 // formOf returns the form in which a message names its document.
-func formOf(t *testing.T, h heard) string {
+func formOf(t *testing.T, h received) string {
 	t.Helper()
 	if h.Hash == nil {
 		return "words"
@@ -36,7 +36,7 @@ func formOf(t *testing.T, h heard) string {
 // receivers, and the health check, whose message has no source.
 func picky(t *testing.T, form string) *bob {
 	t.Helper()
-	return newBob(t, "", func(_ int, h heard) (int, string) {
+	return newBob(t, "", func(_ int, h received) (int, string) {
 		if h.Hash != nil && len(h.Sources) == 0 {
 			return 200, `{"status":"error","message":"Failed to download protocol."}`
 		}
@@ -139,7 +139,7 @@ func TestDriver_every_way_refused(t *testing.T) {
 func TestDriver_ways_host_busy(t *testing.T) {
 	t.Parallel()
 	health := doc(t, "health").Hash()
-	b := newBob(t, "", func(n int, h heard) (int, string) {
+	b := newBob(t, "", func(n int, h received) (int, string) {
 		switch {
 		case n == 1: // so that the limit is reached between two ways
 			return 404, "{}"

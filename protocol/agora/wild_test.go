@@ -18,7 +18,7 @@ import (
 
 // A receiver as the library of the protocol's authors serves it: its base is
 // "/", it asks for both keys, knows documents by text alone and reads them in
-// its own form, fails with status "error" and a message, tells no expiry, and
+// its own form, fails with status "error" and a message, sends no expiry, and
 // has neither a list of documents nor conversations that live for long.
 func TestWild_receiver(t *testing.T) {
 	t.Parallel()
@@ -27,7 +27,7 @@ func TestWild_receiver(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
 			turns := map[string]int{}
-			b := newBob(t, "", func(n int, h heard) (int, string) {
+			b := newBob(t, "", func(n int, h received) (int, string) {
 				mu.Lock()
 				defer mu.Unlock()
 				id, follows := strings.CutPrefix(h.Path, "/conversations/")

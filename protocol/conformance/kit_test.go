@@ -179,7 +179,7 @@ func TestKit_no_games(t *testing.T) {
 	}
 }
 
-// Who checks no tokens breaks no MUST, and is told what that means.
+// An agent that checks no tokens breaks no MUST; the report states the risk.
 func TestKit_naive_agent(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -403,7 +403,7 @@ func TestKit_defects(t *testing.T) {
 	}
 }
 
-// An agent that checks tokens and takes one forgery is told which. Threat E7.
+// An agent that checks tokens and accepts one forgery gets its name. Threat E7.
 func TestKit_forgeries(t *testing.T) {
 	t.Parallel()
 	for id, level := range map[string]string{

@@ -28,7 +28,7 @@ func privateOf(name string) ed25519.PrivateKey {
 
 func identityOf(name string) *envelope.Identity { return envelope.NewIdentity(privateOf(name), name) }
 
-// signed signs any JSON object, as a stranger's program would: with another
+// signed signs any JSON object, as another author's program would: with another
 // library's canonical form.
 func signed(t testing.TB, name, object string) []byte {
 	t.Helper()

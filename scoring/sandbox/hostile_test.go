@@ -94,7 +94,7 @@ func hostile() []attack {
 	}
 }
 
-// An array makes room for all elements below a new one: 64 KiB for one of
+// An array allocates all elements below a new one: 64 KiB for one of
 // these. However it comes to be, it is paid.
 func TestCall_FarElements(t *testing.T) {
 	t.Parallel()

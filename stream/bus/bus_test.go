@@ -50,7 +50,7 @@ func start(t *testing.T, cluster bool) *redistest.Server {
 	return redistest.Start(t)
 }
 
-// listener notes what a subscription was told.
+// listener records the calls of a subscription.
 type listener struct {
 	mu    sync.Mutex
 	got   []string
@@ -145,7 +145,7 @@ func TestBus_Publish(t *testing.T) {
 			if st := b.Stats(); st.Cluster != cluster || !st.Up || st.Received < topics*each {
 				t.Errorf("stats %+v", st)
 			}
-			// On a cluster no channel is told to every server of it.
+			// On a cluster no channel is sent to every server of it.
 			plain, sharded := s.Do(t, "PUBSUB", "CHANNELS"), s.Do(t, "PUBSUB", "SHARDCHANNELS")
 			if strings.Contains(plain, "match:") == cluster || strings.Contains(sharded, "match:") != cluster {
 				t.Errorf("channels %q, shard channels %q", plain, sharded)
@@ -167,7 +167,7 @@ func TestBus_Publish(t *testing.T) {
 	}
 }
 
-// Whatever happens to the connections, subscribers are told, and what is sent
+// Whatever happens to the connections, subscribers are notified, and what is sent
 // afterwards arrives. Threat C4.
 func TestBus_Outage(t *testing.T) {
 	t.Parallel()
@@ -194,7 +194,7 @@ func TestBus_Outage(t *testing.T) {
 				return l.has("after") && a.Up() && b.Up()
 			})
 			if _, _, downs := l.seen(); downs == 0 {
-				t.Error("nobody was told that the connection was lost")
+				t.Error("no subscriber was notified that the connection was lost")
 			}
 		})
 	}
@@ -218,7 +218,7 @@ func TestBus_Stall(t *testing.T) {
 }
 
 // The sender alone is cut off: those who listen would never know.
-func TestBus_Sender_tells_what_it_lost(t *testing.T) {
+func TestBus_Sender_reports_losses(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	p := redistest.NewProxy(t, s.Addr)
@@ -236,7 +236,7 @@ func TestBus_Sender_tells_what_it_lost(t *testing.T) {
 	p.Resume()
 	l.linked(t, 2)
 	if _, ups, downs := calm.seen(); ups != 1 || downs != 0 {
-		t.Errorf("another topic was told %d and %d times", ups, downs)
+		t.Errorf("another topic was notified %d and %d times", ups, downs)
 	}
 	if _, _, downs := l.seen(); downs != 0 {
 		t.Error("the subscriber's own connection broke")
@@ -244,7 +244,7 @@ func TestBus_Sender_tells_what_it_lost(t *testing.T) {
 }
 
 // Nobody waits for a Redis that hangs, memory is bounded, and afterwards
-// every topic is told. Threat C4.
+// every topic is notified. Threat C4.
 func TestBus_Frozen_server(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
@@ -303,7 +303,7 @@ func TestBus_Viewers(t *testing.T) {
 	is(7, 1)
 	b.Announce(map[string]int{"m_1": 2})
 	is(6, 0)
-	// A node that comes later hears all at once.
+	// A node that comes later receives all at once.
 	d := open(t, "n_d", s.URL(), clock)
 	eventually(t, "the late node", func() bool {
 		a.Announce(map[string]int{"m_1": 100})
@@ -320,7 +320,7 @@ func TestBus_Viewers(t *testing.T) {
 	p.Cut()
 	eventually(t, "the break", func() bool { return !c.Up() })
 	if c.Viewers("m_1") != 0 {
-		t.Error("a node that hears nothing still counts the others")
+		t.Error("a node that receives nothing still counts the others")
 	}
 	skew.Store(int64(time.Minute))
 	a.Announce(map[string]int{"m_1": 100})

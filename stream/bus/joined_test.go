@@ -14,7 +14,7 @@ func TestBus_joined(t *testing.T) {
 	b := &Bus{join: func(topic string, first, then []byte) ([]byte, bool) {
 		return append(first, then...), topic != "other" && string(then) != "x"
 	}}
-	first := append(make([]byte, 0, 8), "a1"...) // with room behind it
+	first := append(make([]byte, 0, 8), "a1"...) // with spare capacity
 	large := strings.Repeat("l", maxJoined)
 	of := func(topic, text string) message {
 		return message{topic: topic, kind: kindMessage, payload: []byte(text)}

@@ -94,7 +94,7 @@ func TestAgent_Token(t *testing.T) {
 	t.Parallel()
 	b := start(t)
 	token, _ := b.match(arena.VisibilityLive)
-	stranger := b.Token("m_1", "ag_3", 1, time.Hour)
+	seatless := b.Token("m_1", "ag_3", 1, time.Hour)
 	nowhere := b.Token("m_2", "ag_1", 1, time.Hour)
 	old := b.Token("m_1", "ag_1", 1, -time.Second)
 	tests := []struct{ name, query, header string }{
@@ -105,7 +105,7 @@ func TestAgent_Token(t *testing.T) {
 		{"no_scheme", "", token},
 		{"unknown_with_match", "?match=m_1", "Bearer nonsense"},
 		{"other_match", "?match=m_7", "Bearer " + token},
-		{"no_seat", "", "Bearer " + stranger},
+		{"no_seat", "", "Bearer " + seatless},
 		{"no_match", "", "Bearer " + nowhere},
 		{"expired", "", "Bearer " + old},
 	}
@@ -125,7 +125,7 @@ func TestAgent_Token(t *testing.T) {
 	}{
 		{"message_unknown", `{"type":"auth","token":"nonsense"}`, ws.CloseToken},
 		{"message_expired", `{"type":"auth","token":"` + old + `"}`, ws.CloseToken},
-		{"message_no_seat", `{"type":"auth","token":"` + stranger + `"}`, ws.CloseToken},
+		{"message_no_seat", `{"type":"auth","token":"` + seatless + `"}`, ws.CloseToken},
 		{"message_none", `{"type":"auth"}`, ws.CloseToken},
 		{"message_event", `{"type":"thinking"}`, ws.CloseToken},
 		{"message_number", `{"type":"auth","token":1}`, ws.CloseBadRequest},

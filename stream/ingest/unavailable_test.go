@@ -84,7 +84,7 @@ func TestAgent_StorageAway(t *testing.T) {
 			t.Errorf("answer %s", got.Raw)
 		}
 	})
-	// What was stored before is not sent again: the answer tells where it broke off.
+	// What was stored before is not sent again: the answer states where it stopped.
 	t.Run("midway", func(t *testing.T) {
 		t.Parallel()
 		b := start(t, func(s *settings) { s.limits.Burst = 10 * appendBatch })

@@ -100,7 +100,7 @@ func TestWire_TLS_deadPeer(t *testing.T) {
 		must(t, err)
 	}
 	var err error
-	for err == nil { // the kernel may still make room by moving bytes to the peer's side
+	for err == nil { // the kernel may still free space by moving bytes to the peer's side
 		err = w.send(frame)
 	}
 	if !errors.Is(err, ErrSlow) {

@@ -49,7 +49,7 @@ func (b *bench) maker() *maker {
 	return &maker{Store: b.store, creates: make(chan string, 10)}
 }
 
-// due gives a match of two agents that starts at its creation.
+// due returns a match of two agents that starts at its creation.
 func (b *bench) due(id string) (arena.Match, arena.Event) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	m := arena.Match{

@@ -126,7 +126,7 @@ func TestEngine_CutOff_games(t *testing.T) {
 		id := b.match()
 		first := b.node("n1", lively, impatient, cut)
 		b.wait("seat 0 has its outcome", func() bool {
-			return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventSeatOutcome }) == 1
+			return count(b.published, func(e arena.Event) bool { return e.Type == arena.EventSeatOutcome }) == 1
 		})
 		first.stop()
 		b.mu.Lock()

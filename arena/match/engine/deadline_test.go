@@ -26,7 +26,7 @@ func (s *sluggish) StartMatch(ctx context.Context, l arena.Lease, seats []arena.
 	return s.Store.StartMatch(ctx, l, seats, at, first, events)
 }
 
-// Every seat is told a deadline that leaves it the whole time limit, however
+// Every seat receives a deadline that leaves it the whole time limit, however
 // long the round took to open: one in the past could not even be signed.
 func TestEngine_DeadlineCountsFromTheRequest(t *testing.T) {
 	t.Parallel()
@@ -41,7 +41,7 @@ func TestEngine_DeadlineCountsFromTheRequest(t *testing.T) {
 	}
 	for _, a := range b.asked {
 		if least := began.Add(sluggishness + a.TimeLimit); a.Deadline.Before(least) {
-			t.Errorf("agent %s is told the deadline %v, want %v or later", a.Seat.AgentID, a.Deadline, least)
+			t.Errorf("agent %s receives the deadline %v, want %v or later", a.Seat.AgentID, a.Deadline, least)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (l late) Publish(league string, events ...arena.Event) {
 	l.bench.Publish(league, events...)
 }
 
-// Spectators of a delayed match hear everything of it, later, and nothing is
+// Spectators of a delayed match see everything of it, later, and nothing is
 // settled before they have seen its last round. docs/rules.md, section 5.
 func TestEngine_Delayed(t *testing.T) {
 	t.Parallel()
@@ -44,7 +44,7 @@ func playDelayed(t *testing.T, format arena.Format) {
 	b.node("n1", func(o *engine.Options) { o.Publisher = late{b} })
 	id := b.match(func(s *arena.Settings) { s.Visibility, s.Format = "delayed:1", format })
 	m, events := b.over(id)
-	if diff := cmp.Diff(events[1:], b.told); diff != "" { // who schedules it tells that
+	if diff := cmp.Diff(events[1:], b.published); diff != "" { // the scheduler publishes that
 		t.Errorf("log and what is published differ (-log +published):\n%s", diff)
 	}
 	rounds, err := b.store.Rounds(t.Context(), id)

@@ -28,20 +28,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const slug = "trivia"
 
-// bench is a store, scripted agents and what spectators were told.
+// bench is a store, scripted agents and the published events.
 type bench struct {
 	t     *testing.T
 	store *store.Store
 	log   *slog.Logger
 	agent map[string]script // by agent id
 
-	mu      sync.Mutex
-	asked   []arena.Attempt // in the order of sending
-	told    []arena.Event
-	changed chan struct{}
+	mu        sync.Mutex
+	asked     []arena.Attempt // in the order of sending
+	published []arena.Event
+	changed   chan struct{}
 }
 
-// script says what an agent does with an attempt.
+// script is how an agent handles an attempt.
 type script func(ctx context.Context, a arena.Attempt) arena.Reply
 
 func newBench(t *testing.T, scripts ...script) *bench {
@@ -129,7 +129,7 @@ func (b *bench) Prepare(_ context.Context, a arena.Attempt) (func(context.Contex
 func (b *bench) Publish(_ string, events ...arena.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.told = append(b.told, events...)
+	b.published = append(b.published, events...)
 	b.signal()
 }
 
@@ -214,11 +214,11 @@ func (b *bench) wait(what string, cond func() bool) {
 	}
 }
 
-// over plays until the match has ended and gives it with its log.
+// over plays until the match has ended and returns it with its log.
 func (b *bench) over(id string) (arena.Match, []arena.Event) {
 	b.t.Helper()
 	b.wait("the match ends", func() bool {
-		return slices.ContainsFunc(b.told, func(e arena.Event) bool {
+		return slices.ContainsFunc(b.published, func(e arena.Event) bool {
 			return e.MatchID == id && (e.Type == arena.EventMatchFinished || e.Type == arena.EventMatchVoid)
 		})
 	})

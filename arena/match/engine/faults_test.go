@@ -117,18 +117,18 @@ func (x *frail) isDead() bool {
 
 func (x *frail) ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error) {
 	var made []arena.Match
-	heard, err := call(x, "ClaimMatches", func() (_ []arena.Match, err error) {
+	claimed, err := call(x, "ClaimMatches", func() (_ []arena.Match, err error) {
 		made, err = x.Store.ClaimMatches(ctx, node, ttl, limit)
 		return made, err
 	})
 	if err != nil {
-		for _, m := range made { // what nobody heard of runs out, whoever stops meanwhile
+		for _, m := range made { // a claim whose result is lost runs out, whichever node stops meanwhile
 			if err := x.runOut(context.WithoutCancel(ctx), m); err != nil {
 				x.t.Error(err)
 			}
 		}
 	}
-	return heard, err
+	return claimed, err
 }
 
 // runOut lets the lease of a match end now. A short one would do so by itself,
@@ -216,7 +216,7 @@ func (x *frail) Prepare(ctx context.Context, a arena.Attempt) (func(context.Cont
 	}, err
 }
 
-// Publish implements engine.Publisher: a dead node tells nothing.
+// Publish implements engine.Publisher: a dead node publishes nothing.
 func (x *frail) Publish(league string, events ...arena.Event) {
 	if !x.isDead() {
 		x.bench.Publish(league, events...)
@@ -288,8 +288,8 @@ func (b *bench) survives(f fault) bool {
 	hit := false
 	b.endOrHit(id, x.hit, &hit)
 	if !f.dies { // the end may be in the database before the node knows of it
-		b.wait("the end is told", func() bool {
-			return slices.ContainsFunc(b.told, func(e arena.Event) bool { return e.MatchID == id && e.Type == arena.EventMatchFinished })
+		b.wait("the end is published", func() bool {
+			return slices.ContainsFunc(b.published, func(e arena.Event) bool { return e.MatchID == id && e.Type == arena.EventMatchFinished })
 		})
 	}
 	if !hit { // the end may be in the database before the fault is known
@@ -377,27 +377,27 @@ func (b *bench) whole(id string, f fault) {
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	told := map[int64]arena.Event{}
-	for _, e := range b.told {
+	published := map[int64]arena.Event{}
+	for _, e := range b.published {
 		if e.MatchID == id {
-			told[e.Seq] = e
+			published[e.Seq] = e
 		}
 	}
 	for _, e := range log {
-		got, ok := told[e.Seq]
+		got, ok := published[e.Seq]
 		switch {
 		case ok:
 			if diff := cmp.Diff(e, got); diff != "" {
-				b.t.Errorf("%s: event %d was told otherwise than it is stored:\n%s", f, e.Seq, diff)
+				b.t.Errorf("%s: event %d was published otherwise than it is stored:\n%s", f, e.Seq, diff)
 			}
-			delete(told, e.Seq)
-		case e.Type == arena.EventSeatOutcome: // it shows as a gap once the next is told, and gaps are read from the log
+			delete(published, e.Seq)
+		case e.Type == arena.EventSeatOutcome: // it shows as a gap once the next is published, and gaps are read from the log
 		case !f.dies && e.Seq > 1:
-			b.t.Errorf("%s: event %d (%s) was told to nobody", f, e.Seq, e.Type)
+			b.t.Errorf("%s: event %d (%s) was not published", f, e.Seq, e.Type)
 		}
 	}
-	if len(told) > 0 {
-		b.t.Errorf("%s: told without being stored: %v", f, told)
+	if len(published) > 0 {
+		b.t.Errorf("%s: published without being stored: %v", f, published)
 	}
 	type request struct {
 		agent         string

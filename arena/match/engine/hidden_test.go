@@ -88,7 +88,7 @@ func (l saloon) Pin(ctx context.Context, spec arena.GameSpec) (arena.GameSpec, e
 	return l.Builtin.Pin(ctx, spec)
 }
 
-// talkative answers with a move and its hand, wherever an answer has room.
+// talkative answers with a move and its hand, in every field of an answer.
 func talkative(move string) script {
 	return func(_ context.Context, a arena.Attempt) arena.Reply {
 		var seen struct{ Hand string }
@@ -125,7 +125,7 @@ func (b *bench) public(id string) []byte {
 	b.ok(err)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all, err := json.Marshal([]any{rounds, closed, events, b.told, claims, results})
+	all, err := json.Marshal([]any{rounds, closed, events, b.published, claims, results})
 	b.ok(err)
 	return all
 }

@@ -78,7 +78,7 @@ func asked(kind string) func(*arena.Settings) {
 
 func long(context.Context, arena.Attempt) arena.Reply { return says("a long answer") }
 
-// A judge that is asked gives the points; its verdict is kept with its
+// An external judge decides the points; its verdict is kept with its
 // ballots, and shown with the round.
 func TestEngine_AskedJudge(t *testing.T) {
 	t.Parallel()
@@ -197,7 +197,7 @@ func TestEngine_CodeJudge(t *testing.T) {
 	}
 }
 
-// The crowd is told what to vote on, without names; a node that dies while it
+// The crowd receives the answers to vote on, without names; a node that dies while it
 // votes is followed by one that opens the vote again.
 func TestEngine_Crowd(t *testing.T) {
 	t.Parallel()
@@ -208,7 +208,7 @@ func TestEngine_Crowd(t *testing.T) {
 	votes := func(n int) func() bool {
 		return func() bool {
 			count := 0
-			for _, e := range b.told {
+			for _, e := range b.published {
 				if e.Type == arena.EventVoteOpened {
 					count++
 				}
@@ -232,16 +232,16 @@ func TestEngine_Crowd(t *testing.T) {
 	}
 }
 
-// A debate: each seat hears its side and its opponent's words, and each half
+// A debate: each seat receives its side and its opponent's speeches, and each half
 // is judged once, on all its speeches.
 func TestEngine_Debate(t *testing.T) {
 	t.Parallel()
-	speaks := func(name string) script {
+	debater := func(name string) script {
 		return func(_ context.Context, a arena.Attempt) arena.Reply {
 			return says(fmt.Sprintf("%s in turn %d", name, a.Round))
 		}
 	}
-	b := newBench(t, speaks("Annabel"), speaks("Bob"))
+	b := newBench(t, debater("Annabel"), debater("Bob"))
 	j := &jury{}
 	b.node("n1", j.join)
 	m, events := b.over(b.match(asked(arena.JudgePanel), func(s *arena.Settings) {
@@ -256,7 +256,7 @@ func TestEngine_Debate(t *testing.T) {
 	if d := cmp.Diff("Annabel in turn 3\n\nAnnabel in turn 4", j.asked[1].Answers[0].Text); d != "" {
 		t.Error(d)
 	}
-	told := func(seat, round int) string {
+	received := func(seat, round int) string {
 		for _, a := range b.asked {
 			if a.Seat.No == seat && a.Round == round {
 				return a.Task.Description
@@ -274,8 +274,8 @@ func TestEngine_Debate(t *testing.T) {
 		{1, 3, "argue FOR", "turn 1\""},
 		{0, 4, "Bob in turn 3", "Bob in turn 1"},
 	} {
-		if got := told(tt.seat, tt.round); !strings.Contains(got, tt.has) || strings.Contains(got, tt.hasNot) {
-			t.Errorf("seat %d, round %d was told %q", tt.seat, tt.round, got)
+		if got := received(tt.seat, tt.round); !strings.Contains(got, tt.has) || strings.Contains(got, tt.hasNot) {
+			t.Errorf("seat %d, round %d received %q", tt.seat, tt.round, got)
 		}
 	}
 	started := events[slices.IndexFunc(events, func(e arena.Event) bool { return e.Type == arena.EventRoundStarted })]

@@ -33,8 +33,8 @@ func (x *frail) called(method string) int {
 	return x.calls[method]
 }
 
-// until looks again and again: for what happens in the storage, or does not
-// reach it, nobody is told.
+// until polls: no event announces what happens in the storage, or does not reach
+// it.
 func (b *bench) until(what string, cond func() bool) {
 	b.t.Helper()
 	look := time.NewTicker(5 * time.Millisecond)
@@ -50,7 +50,7 @@ func (b *bench) until(what string, cond func() bool) {
 	}
 }
 
-// lapsed tells that no lease holds by the database's clock.
+// lapsed reports whether no lease holds by the database's clock.
 func (b *bench) lapsed() bool {
 	at, err := b.store.NextLeaseEnd(b.t.Context())
 	b.ok(err)
@@ -126,7 +126,7 @@ func TestEngine_RequestsThatWaitedArePreparedAgain(t *testing.T) {
 	id := b.match()
 	b.node("n1", lively, x.use, func(o *engine.Options) { o.Tasks = pick })
 	b.wait("round 2 is open", func() bool {
-		return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundStarted && e.Round == 2 }) == 1
+		return count(b.published, func(e arena.Event) bool { return e.Type == arena.EventRoundStarted && e.Round == 2 }) == 1
 	})
 	renewals := x.called("RenewLeases")
 	b.until("two more renewals fail", func() bool { return x.called("RenewLeases") > renewals+1 })
@@ -141,7 +141,7 @@ func TestEngine_RequestsThatWaitedArePreparedAgain(t *testing.T) {
 	}
 	for _, a := range b.asked {
 		if a.Round == 2 && (a.Number != 1 || a.Deadline.Before(back.Add(a.TimeLimit))) {
-			t.Errorf("attempt %d of agent %s is told the deadline %v, storage was back at %v", a.Number, a.Seat.AgentID, a.Deadline, back)
+			t.Errorf("attempt %d of agent %s has the deadline %v, storage was back at %v", a.Number, a.Seat.AgentID, a.Deadline, back)
 		}
 	}
 }

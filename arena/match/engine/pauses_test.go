@@ -41,7 +41,7 @@ func TestEngine_PausesAFailingAgent(t *testing.T) {
 		b.over(b.match())
 	}
 	b.wait("the agent is paused", func() bool {
-		return slices.ContainsFunc(b.told, func(e arena.Event) bool { return e.Type == arena.EventAgentPaused && e.AgentID == agentID(0) })
+		return slices.ContainsFunc(b.published, func(e arena.Event) bool { return e.Type == arena.EventAgentPaused && e.AgentID == agentID(0) })
 	})
 	paused, err := b.store.Agent(t.Context(), agentID(0))
 	b.ok(err)

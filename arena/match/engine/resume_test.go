@@ -33,7 +33,7 @@ func TestEngine_ResumesInTheOpenRound(t *testing.T) {
 	id := b.match()
 	first := b.node("n1", lively, impatient)
 	b.wait("seat 0 has answered round 2", func() bool {
-		return count(b.told, func(e arena.Event) bool {
+		return count(b.published, func(e arena.Event) bool {
 			return e.Type == arena.EventSeatOutcome && e.Round == 2 && e.AgentID == agentID(0)
 		}) == 1
 	})
@@ -68,7 +68,7 @@ func TestEngine_ResumesInTheOpenRound(t *testing.T) {
 	}
 }
 
-// Between rounds a node that drains gives its match back, and another goes on
+// Between rounds a draining node releases its match, and another continues
 // without waiting for the lease to end.
 func TestEngine_DrainGivesTheMatchBack(t *testing.T) {
 	t.Parallel()
@@ -132,7 +132,7 @@ func TestEngine_DrainDoesNotWaitForTheBreak(t *testing.T) {
 		o.Grace = time.Hour // or its end would cut the break short
 	})
 	b.wait("round 1 is closed", func() bool {
-		return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == 1
+		return count(b.published, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == 1
 	})
 	go first.stop()
 	select {
@@ -144,7 +144,7 @@ func TestEngine_DrainDoesNotWaitForTheBreak(t *testing.T) {
 	later := func() time.Time { return time.Now().Add(time.Hour) }
 	second := b.node("n2", func(o *engine.Options) { o.Now = later })
 	b.wait("round 2 is closed", func() bool {
-		return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == 2
+		return count(b.published, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == 2
 	})
 	second.stop()
 	m, err := b.store.Match(t.Context(), id)
@@ -190,7 +190,7 @@ func TestEngine_SurvivesManyHandOvers(t *testing.T) {
 		after := time.Duration(i) * time.Hour // each break is over for the next node
 		n := b.node(fmt.Sprintf("n%d", i), func(o *engine.Options) { o.Now = func() time.Time { return time.Now().Add(after) } })
 		b.wait(fmt.Sprintf("round %d is closed", i+1), func() bool {
-			return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == i+1
+			return count(b.published, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == i+1
 		})
 		n.stop()
 	}
@@ -199,7 +199,7 @@ func TestEngine_SurvivesManyHandOvers(t *testing.T) {
 		o.Grace = time.Nanosecond
 	})
 	b.wait("the last round is closed", func() bool {
-		return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == handOvers+1
+		return count(b.published, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == handOvers+1
 	})
 	m, err := b.store.Match(t.Context(), id)
 	b.ok(err)
@@ -215,8 +215,8 @@ type frozen struct{ by atomic.Int64 }
 func (f *frozen) now() time.Time       { return time.Now().Add(time.Duration(f.by.Load())) }
 func (f *frozen) jump(d time.Duration) { f.by.Add(int64(d)) }
 
-// Threat C2: a node that was stopped between opening a round and the start
-// gun does not fire: another node may have asked already.
+// Threat C2: a node that was stopped between opening a round and the
+// dispatch sends nothing: another node may have dispatched already.
 func TestEngine_AFrozenNodeDoesNotFire(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
@@ -228,12 +228,12 @@ func TestEngine_AFrozenNodeDoesNotFire(t *testing.T) {
 			x.sever(claims) // the other node shall have the match
 		}
 	}}
-	// Its heartbeat is out of the game: the gun itself must look.
+	// Its heartbeat is disabled: the dispatch itself must check the lease.
 	first := b.node("n1", lively, x.use, func(o *engine.Options) { o.Now, o.Tasks, o.Heartbeat = clock.now, pick, time.Hour })
 	id := b.match()
 	first.Wake()
 	b.wait("round 2 is open", func() bool {
-		return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundStarted && e.Round == 2 }) == 1
+		return count(b.published, func(e arena.Event) bool { return e.Type == arena.EventRoundStarted && e.Round == 2 }) == 1
 	})
 	second := b.node("n2", lively)
 	m, _ := b.over(id)
@@ -285,7 +285,7 @@ func TestEngine_AFreezeIsNotTheAgentsFault(t *testing.T) {
 	}
 }
 
-// A match whose claim was committed but never heard of runs out, although the
+// A match whose claim was committed but never returned runs out, although the
 // node goes on renewing what it plays.
 func TestEngine_DoesNotRenewWhatItDoesNotPlay(t *testing.T) {
 	t.Parallel()
@@ -305,7 +305,7 @@ func TestEngine_DoesNotRenewWhatItDoesNotPlay(t *testing.T) {
 	}
 	b.node("n2", lively, impatient)
 	b.wait("the lost match is claimed again", func() bool {
-		return count(b.told, func(e arena.Event) bool { return e.MatchID == lost && e.Type == arena.EventMatchStarted }) == 1
+		return count(b.published, func(e arena.Event) bool { return e.MatchID == lost && e.Type == arena.EventMatchStarted }) == 1
 	})
 }
 

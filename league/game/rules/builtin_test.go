@@ -373,7 +373,7 @@ func checkParse(t tester, p *playout, a rules.ToAct, text string) {
 }
 
 // Hidden information is in no public state before it is revealed: after the same
-// moves, two deals look the same to spectators. What a player is told does not
+// moves, two deals look the same to spectators. What a player sees does not
 // depend on what only others may know.
 func TestBuiltin_hidden(t *testing.T) {
 	t.Parallel()
@@ -452,7 +452,7 @@ func TestBuiltin_hiddenFromOthers(t *testing.T) {
 			}
 			r := rand.New(rand.NewPCG(1, 2))
 			var mine rules.ToAct
-			others := map[string]bool{} // by what player 1 is told after the first move
+			others := map[string]bool{} // by what player 1 sees after the first move
 			for seed := uint64(0); seed < 50_000 && len(others) < 2; seed++ {
 				p := begin(t, g, rules.Start{Seed: seed, Players: 2})
 				a := p.position(t).ToAct[0]

@@ -10,14 +10,14 @@ import (
 	"github.com/agora-arena/arena/league/game/rules"
 )
 
-// diceSeen is what the player to act is told.
+// diceSeen is what the player to act sees.
 type diceSeen struct {
 	You    int
 	Dice   []int
 	Counts []int
 }
 
-// bid lets the next player make a move and returns what it was told before.
+// bid lets the next player make a move and returns what it saw before.
 func bid(t *testing.T, p *playout, text string) (seen diceSeen) {
 	t.Helper()
 	a := p.position(t).ToAct[0]

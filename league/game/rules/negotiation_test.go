@@ -13,7 +13,7 @@ import (
 	"github.com/agora-arena/arena/league/game/rules"
 )
 
-// dealSeen is what the player to act is told.
+// dealSeen is what the player to act sees.
 type dealSeen struct {
 	Items, Values, Offer map[string]int
 }
@@ -35,7 +35,7 @@ func negotiate(observation json.RawMessage, r *rand.Rand) string {
 	}
 }
 
-// beginDeal begins a game and returns what player 0 is told.
+// beginDeal begins a game and returns what player 0 sees.
 func beginDeal(t *testing.T, seed uint64) (*playout, dealSeen) {
 	t.Helper()
 	p := begin(t, rules.Negotiation(), rules.Start{Seed: seed, Players: 2, Options: map[string]int{"turns": 4}})

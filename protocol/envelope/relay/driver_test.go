@@ -45,17 +45,17 @@ func attempt(limit time.Duration) arena.Attempt {
 type player struct {
 	w    *world
 	name string
-	// hear answers an envelope of the arena's; it runs on the player's goroutine.
-	hear func(p *player, e event)
-	last answer // what the relay said to the last post
+	// respond answers an envelope of the arena's; it runs on the player's goroutine.
+	respond func(p *player, e event)
+	last    answer // what the relay said to the last post
 }
 
 // play lets ann poll until the returned function is called.
-func (w *world) play(hear func(p *player, e event)) (stop func()) {
+func (w *world) play(respond func(p *player, e event)) (stop func()) {
 	w.t.Helper()
-	p := &player{w: w, name: "ann", hear: hear}
+	p := &player{w: w, name: "ann", respond: respond}
 	ctx, cancel := context.WithCancel(w.t.Context())
-	since := w.now().Add(-time.Second) // now, and not when its goroutine comes to run: what is said meanwhile is heard
+	since := w.now().Add(-time.Second) // now, and not when its goroutine comes to run: envelopes of the meantime count
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -82,7 +82,7 @@ func (p *player) run(ctx context.Context, since string) {
 		}
 		for _, e := range a.Events {
 			since = e.TS
-			p.hear(p, e)
+			p.respond(p, e)
 		}
 	}
 }
@@ -167,12 +167,12 @@ func TestDriver_outcomes(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		name   string
-		hear   func(*player, event)
-		limit  time.Duration
-		want   arena.Outcome
-		reason string
-		retry  bool
+		name    string
+		respond func(*player, event)
+		limit   time.Duration
+		want    arena.Outcome
+		reason  string
+		retry   bool
 	}{
 		{"success", result(envelope.ResultSuccess, `{"answer":"Canberra","confidence":0.5}`), enough, arena.OutcomeAnswered, "", false},
 		{"partial", result(envelope.ResultPartial, `{"answer":"Canberra"}`), enough, arena.OutcomeAnswered, "", false},
@@ -200,7 +200,7 @@ func TestDriver_outcomes(t *testing.T) {
 			if err := w.store.PolledRelay(t.Context(), identityOf("ann").DID(), time.Now()); err != nil {
 				t.Fatal(err)
 			}
-			w.play(c.hear)
+			w.play(c.respond)
 			r := w.send(attempt(c.limit))
 			if r.Outcome != c.want || r.Reason != c.reason || r.Retry != c.retry || r.Unreached {
 				t.Errorf("%q, %q, retry %t; want %q, %q, %t: %s", r.Outcome, r.Reason, r.Retry, c.want, c.reason, c.retry, r.Detail)
@@ -278,7 +278,7 @@ func TestDriver_absent(t *testing.T) {
 	}
 }
 
-// An agent that is late hears so: by an ERROR, and by a refusal of its RESULT.
+// A late agent is notified: by an ERROR, and by a refusal of its RESULT.
 func TestDriver_late(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -413,13 +413,13 @@ func TestDriver_sealed(t *testing.T) {
 	}
 }
 
-// An agent's words in a thread of the arena go to the arena, and nobody else
-// speaks there.
-func TestDriver_strangers(t *testing.T) {
+// An agent's envelopes in a thread of the arena go to the arena, and no third party
+// posts there.
+func TestDriver_third_parties(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	heard := make(chan event, 1)
-	stop := w.play(func(_ *player, e event) { heard <- e })
+	received := make(chan event, 1)
+	stop := w.play(func(_ *player, e event) { received <- e })
 	done := make(chan arena.Reply, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	send, err := w.driver().Prepare(ctx, attempt(enough))
@@ -427,7 +427,7 @@ func TestDriver_strangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { done <- send(ctx) }()
-	e := <-heard
+	e := <-received
 	stop()
 	offer := func(name string, to string) answer {
 		return w.post(w.sign(name, envelope.Draft{Type: envelope.TypeOffer, Thread: e.Thread.ID, Recipient: to, Payload: envelope.Offer{RequestID: requestID(e)}}))

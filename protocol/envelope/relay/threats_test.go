@@ -22,7 +22,7 @@ import (
 
 // Threat L1: what is not signed by its sender, or could be read in two ways,
 // is refused before anything is stored. What is refused, and why, is the table
-// of badEnvelopes one room up.
+// of badEnvelopes in protocol/envelope.
 func TestThreatL1_nothing_unsigned_is_stored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -213,7 +213,7 @@ func TestThreatL4_bounds(t *testing.T) {
 	sweep(0)
 }
 
-// direct asks the relay without a network.
+// direct calls the relay without a network.
 func (w *world) direct(ctx context.Context, from, parameters string) answer {
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/relay/events?"+parameters, nil)
 	r.RemoteAddr = from + ":1234"
@@ -404,7 +404,7 @@ func TestServer_equal_times(t *testing.T) {
 }
 
 // Threat L5: what is kept of one owner has a bound, others are not touched, and
-// the sweep makes room.
+// the sweep frees space.
 func TestThreatL5_owner_storage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *relay.Options) { o.OwnerBytes = 4000 })

@@ -41,7 +41,7 @@ type world struct {
 	url    string
 	ahead  atomic.Int64 // of the relay's clock, ns
 	halt   atomic.Pointer[time.Time]
-	events *heard
+	events *accepted
 }
 
 // now is the relay's clock.
@@ -59,14 +59,14 @@ func (w *world) stopClock() {
 	w.halt.Store(&now)
 }
 
-// heard keeps what agents told spectators.
-type heard struct {
+// accepted records the events that agents sent.
+type accepted struct {
 	mu     sync.Mutex
 	events []string
 	err    error
 }
 
-func (h *heard) Accept(_ context.Context, matchID, agentID string, event []byte) error {
+func (h *accepted) Accept(_ context.Context, matchID, agentID string, event []byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.events = append(h.events, matchID+" "+agentID+" "+string(event))
@@ -89,7 +89,7 @@ func openStore(t *testing.T) *store.Store {
 // newWorld starts a relay; ann, bob and eve are registered.
 func newWorld(t *testing.T, change ...func(*relay.Options)) *world {
 	t.Helper()
-	w := &world{t: t, store: openStore(t), events: &heard{}}
+	w := &world{t: t, store: openStore(t), events: &accepted{}}
 	w.serve(mailbox.NewNotifier(nil), change...)
 	for _, name := range []string{"ann", "bob", "eve"} {
 		w.register(name)

@@ -247,7 +247,7 @@ func TestAgent_statuses(t *testing.T) {
 	for description, status := range map[string]int{"408": 408, "408 too": 408, "429": 429, "503": 503, "panic": 500, "500": 500} {
 		r := b.expect(status, agenttest.Task{MatchID: description, Description: description})
 		if strings.Contains(string(r.Body), "secret") {
-			t.Errorf("reply tells the error: %s", r.Body)
+			t.Errorf("reply contains the error: %s", r.Body)
 		}
 	}
 	for name, body := range map[string]string{"not json": "{", "no task": `{"match_id":"m_test","round":1}`, "no time": `{"match_id":"m_1","task":{"description":"?"}}`} {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// fakeArena takes events as its fields say.
+// fakeArena accepts events as its fields say.
 type fakeArena struct {
 	mu    sync.Mutex
 	err   error

@@ -26,14 +26,14 @@ type replyVectors struct {
 	Replies []replyCase  `json:"replies"`
 }
 
-// answerCase says which reply an SDK makes of an answer; latency_ms comes on top.
+// answerCase is an answer and the reply of an SDK, without latency_ms.
 type answerCase struct {
 	Name   string `json:"name"`
 	Answer object `json:"answer"`
 	Reply  object `json:"reply"`
 }
 
-// replyCase says whether an arena takes a reply.
+// replyCase is a reply and whether an arena accepts it.
 type replyCase struct {
 	Name         string `json:"name"`
 	OutputFormat string `json:"output_format"`

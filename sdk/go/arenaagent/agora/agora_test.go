@@ -89,7 +89,7 @@ func TestAgent(t *testing.T) {
 		{message(agora.JudgeHash, task), 200, ""},
 		{message(agora.HealthHash, "{}"), 200, ""},
 		{`{"protocolHash":"` + strings.ToUpper(agora.RoundHash) + `","body":` + task + `}`, 200, ""},
-		{message(agora.RoundHash, "not a task"), 200, ""}, // told in the body
+		{message(agora.RoundHash, "not a task"), 200, ""}, // reported in the body
 		{message("0000000000000000000000000000000000000001", task), 200, "Unsupported protocol"},
 		{`{"protocolHash":null,"body":"hello"}`, 200, "Unsupported protocol"},
 		{`{"protocolHash":null}`, 200, "Missing field 'body'"},
@@ -277,7 +277,7 @@ func TestPoll_unknown_base(t *testing.T) {
 	}
 }
 
-// When the agent stops, what it works on is given up, and told.
+// When the agent stops, what it works on is canceled and reported.
 func TestPoll_stops(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, task)
