@@ -4,34 +4,14 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
 )
 
-// plainPackages are the packages whose code uses the field's terms only. The
-// list grows until it holds every package.
-func plainPackages() []string {
-	return []string{
-		"arena", "arena/account", "arena/api", "arena/card", "arena/certs", "arena/certs/certstest", "arena/judge", "arena/mail", "arena/mail/mailtest", "arena/match", "arena/match/engine", "arena/mcp", "arena/plaintext",
-		"arena/quota", "arena/record", "arena/registry", "arena/rehearsal", "arena/script", "arena/script/internal/wire", "arena/script/worker",
-		"arena/server", "arena/signin", "arena/signin/signintest", "arena/strictjson", "arena/token", "arena/visibility", "arena/visibility/mode", "arena/visibility/seal",
-		"arena/visibility/visibilitytest", "cmd/arena", "cmd/arena-bench", "cmd/chaos", "e2e", "examples/agents", "examples/minimal", "health",
-		"internal/apiclient", "internal/cli", "internal/join", "internal/testneed", "internal/userconfig", "league", "league/format", "league/game", "league/matching",
-		"league/pack", "league/settings", "migrations", "protocol", "protocol/a2a", "protocol/aap", "protocol/aap/pull", "protocol/agentprotocol",
-		"protocol/agora", "protocol/conformance", "protocol/envelope", "protocol/envelope/relay", "protocol/mailbox", "protocol/protocoltest",
-		"protocol/task", "scoring", "scoring/sandbox", "scoring/sandbox/sandboxtest", "sdk", "sdk/go/arenaagent", "sdk/go/arenaagent/agentprotocol",
-		"sdk/go/arenaagent/agenttest", "sdk/go/arenaagent/agora", "sdk/go/arenaagent/envelope", "sdk/pack", "store", "store/certificates", "store/fill", "store/internal/db",
-		"store/internal/writer", "store/outbox", "store/people", "store/pgserver", "store/storetest", "stream", "stream/bus", "stream/bus/redistest", "stream/ingest", "stream/streamtest",
-		"stream/ws", "web",
-	}
-}
-
-// privateWords are words that an identifier or a comment must not use, with the
-// terms to use instead.
+// privateWords are words that the code must not use, with the terms to use
+// instead.
 func privateWords() map[string]string {
 	words := map[string]string{}
 	for _, row := range []struct{ private, term string }{
@@ -44,11 +24,17 @@ func privateWords() map[string]string {
 		{"rests resting", "cooldown"},
 		{"slept doubt doubted excuse excused", "stalled, suspect, revertInterruption"},
 		{"crew", "pool"},
-		{"bell", "notifier"},
-		{"speaker speakers speaks", "inbound handler, protocol"},
+		{"bell bells rung poke", "notifier, notified, signal"},
+		{"lane lanes", "queue, shard, slot"},
+		{"news", "changes"},
+		{"speakers speaks", "inbound handler, protocol"}, // a debate has a speaker
 		{"island islands", "connected component"},
 		{"rulebook", "docs/rules.md"},
 		{"outsider outsiders", "OIDC issuer, identity"},
+		{"dodge dodges dodged dodging dodger dodgers", "no-show"},
+		{"melo", "MilliElo"},
+		{"hall reel", "live list, timeline, background"},
+		{"handout farewell", "task, time limit"},
 	} {
 		for word := range strings.FieldsSeq(row.private) {
 			words[word] = row.term
@@ -73,18 +59,44 @@ func wordsOf(text string) []string {
 	return strings.Fields(b.String())
 }
 
-// unlikeGo matches doc comments that do not begin as Go's do.
-var unlikeGo = regexp.MustCompile(`^\w+ (gives|tells|says|takes|knows|hears|asks) `)
+// privateIn lists the private words of a name or a text, which where describes.
+func privateIn(forbidden map[string]string, where, text string) (found []string) {
+	for _, word := range wordsOf(text) {
+		if term, ok := forbidden[word]; ok {
+			found = append(found, where+" uses "+word+": write "+term)
+		}
+	}
+	return found
+}
 
-// termFindings lists the private words of a file that a package declares or
-// writes in comments. Names that it only uses belong to other packages.
+// unlikeGo matches doc comments whose first sentence does not read as Go's do.
+var unlikeGo = regexp.MustCompile(`^\w+ (gives|tells|says|takes|knows|hears|asks)\s|^\w+ [^.:;]*\band\s(gives|tells|hears)\s`)
+
+// reportsText reports whether a call logs its texts or makes an error of them.
+func reportsText(call *ast.CallExpr) bool {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	switch name := strings.TrimSuffix(sel.Sel.Name, "Context"); name {
+	case "Debug", "Info", "Warn", "Error", "Errorf", "Fatal", "Fatalf":
+		return true
+	case "New":
+		pkg, ok := sel.X.(*ast.Ident)
+		return ok && pkg.Name == "errors"
+	}
+	return false
+}
+
+// termFindings lists the private words of a file that a package declares, or
+// writes in comments, log messages and errors. Names that it only uses belong to
+// other packages.
 func termFindings(f *ast.File) (found []string) {
 	forbidden := privateWords()
-	report := func(where, text string) {
-		for _, word := range wordsOf(text) {
-			if term, ok := forbidden[word]; ok {
-				found = append(found, where+" uses "+word+": write "+term)
-			}
+	report := func(where, text string) { found = append(found, privateIn(forbidden, where, text)...) }
+	document := func(doc *ast.CommentGroup) {
+		if doc != nil && unlikeGo.MatchString(doc.Text()) {
+			found = append(found, "the doc comment "+firstLine(doc.Text())+" does not read as Go's do")
 		}
 	}
 	used := map[*ast.Ident]bool{}
@@ -100,14 +112,25 @@ func termFindings(f *ast.File) (found []string) {
 			if !used[n] {
 				report("the name "+n.Name, n.Name)
 			}
+		case *ast.CallExpr:
+			if !reportsText(n) {
+				break
+			}
+			for _, arg := range n.Args {
+				if text, ok := arg.(*ast.BasicLit); ok && text.Kind == token.STRING {
+					report("the text "+text.Value, text.Value)
+				}
+			}
 		case *ast.GenDecl:
-			if n.Doc != nil && unlikeGo.MatchString(n.Doc.Text()) {
-				found = append(found, "the doc comment "+firstLine(n.Doc.Text())+" does not begin as Go's do")
-			}
+			document(n.Doc)
 		case *ast.FuncDecl:
-			if n.Doc != nil && unlikeGo.MatchString(n.Doc.Text()) {
-				found = append(found, "the doc comment "+firstLine(n.Doc.Text())+" does not begin as Go's do")
-			}
+			document(n.Doc)
+		case *ast.TypeSpec:
+			document(n.Doc)
+		case *ast.ValueSpec:
+			document(n.Doc)
+		case *ast.Field:
+			document(n.Doc)
 		}
 		return true
 	})
@@ -125,19 +148,10 @@ func firstLine(text string) string {
 
 func TestTerms(t *testing.T) {
 	t.Parallel()
-	checked := map[string]bool{}
 	for _, file := range sources(t, ".go") {
-		if strings.HasSuffix(file, "_test.go") || !slices.Contains(plainPackages(), path.Dir(file)) {
-			continue
-		}
-		checked[path.Dir(file)] = true
-		for _, finding := range termFindings(parse(t, file, parser.ParseComments|parser.SkipObjectResolution)) {
+		found := termFindings(parse(t, file, parser.ParseComments|parser.SkipObjectResolution))
+		for _, finding := range append(found, privateIn(privateWords(), "the path", file)...) {
 			t.Errorf("%s: %s", file, finding)
-		}
-	}
-	for _, dir := range plainPackages() {
-		if !checked[dir] {
-			t.Errorf("%s has no files: has its name changed?", dir)
 		}
 	}
 }
@@ -153,7 +167,21 @@ func TestTerms_RuleRefuses(t *testing.T) {
 		{"func tellLater() {}", 1},
 		{"func f() { startGun := 1; _ = startGun }", 2},
 		{"// f publishes to strangers.\nfunc f() {}", 1},
+		{"type NoShow struct{}\nfunc dodges() []NoShow { return nil }", 1},
+		{"func lanesOf() {}", 1},
+		{"func f() { log.Warn(`the bell is silent`) }", 1},
+		{"func f() error { return errors.New(`the house is full`) }", 1},
+		{"func f() error { return fmt.Errorf(`no room: %w`, err) }", 1},
+		{"func TestNews(t *testing.T) {}", 1},
 		{"// f gives the name.\nfunc f() {}", 1},
+		{"// f gives\n// the name.\nfunc f() {}", 1},
+		{"// f reads the row and gives\n// its name.\nfunc f() {}", 1},
+		{"type t struct {\n// F says when.\nF int\n}", 1},
+		{"type t interface {\n// F knows when.\nF()\n}", 1},
+		{"var (\n// v tells when.\nv = 1\n)", 2},
+		{"// f reads the row. It gives up after a minute.\nfunc f() {}", 0},
+		{"func f() { log.Warn(`a bedroom`); Print(`the house`) }", 0},
+		{"// A speaker of a debate.\ntype speaker struct{}", 0},
 		{"func f(s store) { s.Tell() }", 0},
 		{"var v = options{Volley: 1}", 0},
 		{"// f returns the snapshot of a bedroom.\nfunc f() {}", 0},
@@ -165,5 +193,8 @@ func TestTerms_RuleRefuses(t *testing.T) {
 		if got := termFindings(f); len(got) != c.want {
 			t.Errorf("%s: found %q, want %d", c.source, got, c.want)
 		}
+	}
+	if found := privateIn(privateWords(), "the path", "arena/dodges.go"); len(found) != 1 {
+		t.Errorf("a path: found %q", found)
 	}
 }
