@@ -301,8 +301,9 @@ type (
 	}
 	// MatchVoidBody is the last event of a match that does not count.
 	MatchVoidBody struct {
-		League string `json:"league"`
-		Reason string `json:"reason"`
+		League   string   `json:"league"`
+		Reason   string   `json:"reason"`
+		VoidCode VoidCode `json:"void_code,omitempty"` // absent in events that were stored before it existed
 	}
 )
 
@@ -325,7 +326,7 @@ func (s GameState) IsZero() bool {
 // VoidEvent returns the last event of the log of a match that is void or
 // canceled.
 func (m Match) VoidEvent(at time.Time, reason string) (Event, error) {
-	body, err := json.Marshal(MatchVoidBody{League: m.League, Reason: reason})
+	body, err := json.Marshal(MatchVoidBody{League: m.League, Reason: reason, VoidCode: VoidCodeOf(reason)})
 	if err != nil {
 		return Event{}, fmt.Errorf("encode event %s of match %s: %w", EventMatchVoid, m.ID, err)
 	}

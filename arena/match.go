@@ -54,6 +54,88 @@ type Match struct {
 	Interruptions int
 }
 
+// VoidCode is the kind of reason why a match is void or canceled. Clients translate
+// it; the reason itself is an English text.
+type VoidCode string
+
+// The kinds of reasons.
+const (
+	VoidTooFewAgents      VoidCode = "too_few_agents"
+	VoidAgentsUnreachable VoidCode = "agents_unreachable"
+	VoidInterrupted       VoidCode = "interrupted"
+	VoidGameFailed        VoidCode = "game_failed"
+	VoidTaskSourceFailed  VoidCode = "task_source_failed"
+	VoidRequestFailed     VoidCode = "request_failed"
+	VoidArenaFailed       VoidCode = "arena_failed"
+	VoidSeasonFinished    VoidCode = "season_finished"
+	VoidedByAdmin         VoidCode = "voided_by_admin"
+	VoidedByOrganizer     VoidCode = "voided_by_organizer"
+	VoidedByModerator     VoidCode = "voided_by_moderator"
+	CancelledByAdmin      VoidCode = "cancelled_by_admin"
+	CancelledByOrganizer  VoidCode = "cancelled_by_organizer"
+	CancelledByModerator  VoidCode = "cancelled_by_moderator"
+	VoidOperator          VoidCode = "operator" // a person ended the match and wrote the reason
+)
+
+// VoidCodes lists the kinds of reasons.
+func VoidCodes() []VoidCode {
+	return []VoidCode{
+		VoidTooFewAgents, VoidAgentsUnreachable, VoidInterrupted, VoidGameFailed, VoidTaskSourceFailed, VoidRequestFailed, VoidArenaFailed,
+		VoidSeasonFinished, VoidedByAdmin, VoidedByOrganizer, VoidedByModerator, CancelledByAdmin, CancelledByOrganizer, CancelledByModerator,
+		VoidOperator,
+	}
+}
+
+// Reason returns the text that is stored and published, "" for VoidOperator. The
+// texts are a contract: VoidCodeOf finds the code of a stored match by them.
+func (c VoidCode) Reason() string {
+	switch c {
+	case VoidTooFewAgents:
+		return "fewer than two agents were left"
+	case VoidAgentsUnreachable:
+		return "the arena could not reach its agents"
+	case VoidInterrupted:
+		return "interrupted too often"
+	case VoidGameFailed:
+		return "the game failed"
+	case VoidTaskSourceFailed:
+		return "the task source failed"
+	case VoidRequestFailed:
+		return "the arena could not prepare a request"
+	case VoidArenaFailed:
+		return "the arena failed"
+	case VoidSeasonFinished:
+		return "the season was finished"
+	case VoidedByAdmin:
+		return "voided by an admin"
+	case VoidedByOrganizer:
+		return "voided by an organizer"
+	case VoidedByModerator:
+		return "voided by a moderator"
+	case CancelledByAdmin:
+		return "cancelled by an admin"
+	case CancelledByOrganizer:
+		return "cancelled by an organizer"
+	case CancelledByModerator:
+		return "cancelled by a moderator"
+	case VoidOperator:
+	}
+	return ""
+}
+
+// VoidCodeOf returns the code of a reason: VoidOperator for a text that no other
+// code has, "" for "". It is the only place that reads the texts.
+func VoidCodeOf(reason string) VoidCode {
+	if reason == "" {
+		return ""
+	}
+	codes := VoidCodes()
+	if i := slices.IndexFunc(codes, func(c VoidCode) bool { return c.Reason() == reason }); i >= 0 {
+		return codes[i]
+	}
+	return VoidOperator
+}
+
 // MatchPlan is a match to create.
 type MatchPlan struct {
 	ID       string // "": the match gets a new one

@@ -63,7 +63,7 @@ func (t *tick) close(ctx context.Context, slug string) error {
 	var failed []error
 	for _, m := range matches {
 		if m.Status == arena.MatchScheduled || m.Status == arena.MatchReady {
-			failed = append(failed, t.Matches.CancelUnstarted(ctx, m, "the season was finished"))
+			failed = append(failed, t.Matches.CancelUnstarted(ctx, m, arena.VoidSeasonFinished.Reason()))
 		}
 	}
 	return errors.Join(failed...)

@@ -167,10 +167,11 @@ func TestAPI_listMatches(t *testing.T) {
 		{name: "unknown match's rounds", method: "GET", path: "/v1/matches/m_none/rounds", status: 404, code: arena.CodeNotFound},
 		{name: "cancel again", method: "POST", path: "/v1/matches/" + first + "/cancel", token: w.admin, status: 409, code: arena.CodeConflict},
 		{name: "void what is over", method: "POST", path: "/v1/matches/" + first + "/void", token: w.admin, status: 409, code: arena.CodeConflict},
-		{name: "why", method: "GET", path: "/v1/matches/" + first, status: 200, says: `"void_reason":"rain"`},
+		{name: "why", method: "GET", path: "/v1/matches/" + first, status: 200, says: `"void_reason":"rain","void_code":"operator"`},
 		{name: "a snapshot has the parts of the contract", method: "GET", path: "/v1/matches/" + first, status: 200, says: `"match":{"match_id":"` + first},
 		{name: "a snapshot has points by agent", method: "GET", path: "/v1/matches/" + first, status: 200, says: `"` + a + `":0`},
 		{name: "void", method: "POST", path: "/v1/matches/" + second + "/void", token: w.admin, status: 200, says: `"status":"void"`},
+		{name: "why without words", method: "GET", path: "/v1/matches/" + second, status: 200, says: `"void_reason":"voided by an admin","void_code":"voided_by_admin"`},
 		{name: "a reason with a line break", method: "POST", path: "/v1/matches/" + second + "/void", token: w.admin, body: object{"reason": "a\nb"}, status: 422, code: arena.CodeInvalid, fields: []string{"reason"}},
 	})
 }

@@ -12,25 +12,29 @@ import (
 // Cancel ends a match that has not begun, for an admin, a moderator or the
 // league's organizer. reason is public; "" names the kind of caller.
 func (s *Service) Cancel(ctx context.Context, caller arena.Caller, id, reason string) error {
-	return s.endFor(ctx, caller, "cancel-match", id, arena.MatchCancelled, cmp.Or(reason, "cancelled by "+title(caller)))
+	return s.endFor(ctx, caller, "cancel-match", id, arena.MatchCancelled, cmp.Or(reason, defaultCode(caller, arena.MatchCancelled).Reason()))
 }
 
 // Void ends a match that is not over, for those who may cancel one, so that it
 // does not count. reason is public; "" names the kind of caller.
 func (s *Service) Void(ctx context.Context, caller arena.Caller, id, reason string) error {
-	return s.endFor(ctx, caller, "void-match", id, arena.MatchVoid, cmp.Or(reason, "voided by "+title(caller)))
+	return s.endFor(ctx, caller, "void-match", id, arena.MatchVoid, cmp.Or(reason, defaultCode(caller, arena.MatchVoid).Reason()))
 }
 
-// title returns what the public log calls the caller.
-func title(caller arena.Caller) string {
+// defaultCode returns the reason of an end for which the caller gave none.
+func defaultCode(caller arena.Caller, status arena.MatchStatus) arena.VoidCode {
+	voided, cancelled := arena.VoidedByAdmin, arena.CancelledByAdmin
 	switch caller.Runs().Scope {
 	case arena.ScopeOrganizer:
-		return "an organizer"
+		voided, cancelled = arena.VoidedByOrganizer, arena.CancelledByOrganizer
 	case arena.ScopeModerator:
-		return "a moderator"
+		voided, cancelled = arena.VoidedByModerator, arena.CancelledByModerator
 	case arena.ScopeAdmin, arena.ScopeOwner, arena.ScopeAgent:
 	}
-	return "an admin"
+	if status == arena.MatchCancelled {
+		return cancelled
+	}
+	return voided
 }
 
 // endFor ends a match for a caller.

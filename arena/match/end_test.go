@@ -54,8 +54,8 @@ func TestService_end(t *testing.T) {
 	f.ok(s.Void(t.Context(), admin, running.ID, "power cut"))
 	f.ok(s.CancelUnstarted(t.Context(), unneeded, "the season was finished"))
 	want := []string{
-		`quiz m_running 2 match_void {"league":"quiz","reason":"power cut"}`,
-		`quiz m_unneeded 2 match_void {"league":"quiz","reason":"the season was finished"}`,
+		`quiz m_running 2 match_void {"league":"quiz","reason":"power cut","void_code":"operator"}`,
+		`quiz m_unneeded 2 match_void {"league":"quiz","reason":"the season was finished","void_code":"season_finished"}`,
 	}
 	if d := cmp.Diff(want, f.published()); d != "" {
 		t.Error(d)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -61,8 +60,10 @@ func (c *checker) end(m *matchFacts) {
 	if m.Status == arena.MatchVoid && m.VoidReason == "" {
 		c.broken("2", "match %s is void for no reason", m.ID)
 	}
-	if strings.HasPrefix(m.VoidReason, "the arena ") || strings.HasPrefix(m.VoidReason, "the task source ") {
-		c.broken("1", "match %s is void, and no fault of the run excuses it: %s", m.ID, m.VoidReason)
+	switch code := arena.VoidCodeOf(m.VoidReason); code {
+	case arena.VoidArenaFailed, arena.VoidAgentsUnreachable, arena.VoidRequestFailed, arena.VoidTaskSourceFailed:
+		c.broken("1", "match %s is void, and no fault of the run excuses it: %s", m.ID, code)
+	default:
 	}
 	ends := map[arena.EventType]int{}
 	for _, e := range m.log {

@@ -136,6 +136,9 @@ func TestCheck_finds(t *testing.T) {
 		"a lost match":              {"1", func(_ *facts, _ *matchFacts, j *journals) { j.acked = append(j.acked, "m_2") }},
 		"a void that was not":       {"1", func(_ *facts, _ *matchFacts, j *journals) { j.voided = []string{testMatch} }},
 		"an arena that gave up":     {"1", func(_ *facts, m *matchFacts, _ *journals) { m.VoidReason = "the arena failed" }},
+		"agents out of reach":       {"1", func(_ *facts, m *matchFacts, _ *journals) { m.VoidReason = "the arena could not reach its agents" }},
+		"no request":                {"1", func(_ *facts, m *matchFacts, _ *journals) { m.VoidReason = "the arena could not prepare a request" }},
+		"no task":                   {"1", func(_ *facts, m *matchFacts, _ *journals) { m.VoidReason = "the task source failed" }},
 		"a round left open":         {"1", func(_ *facts, m *matchFacts, _ *journals) { m.rounds[0].ClosedAt = time.Time{} }},
 		"an end without time":       {"2", func(_ *facts, m *matchFacts, _ *journals) { m.FinishedAt = time.Time{} }},
 		"another end in the log":    {"2", func(_ *facts, m *matchFacts, _ *journals) { m.Status, m.VoidReason = arena.MatchVoid, "chaos" }},
@@ -202,6 +205,16 @@ func TestCheck_finds(t *testing.T) {
 				t.Errorf("rule %s found nothing; all: %v", tc.rule, found)
 			}
 		})
+	}
+}
+
+// The reason of a match that an operator ended excuses it, whatever its words.
+func TestCheck_operatorsWords(t *testing.T) {
+	t.Parallel()
+	f, j := peaceful(t)
+	f.matches[testMatch].VoidReason = "the arena is closed today"
+	if found := check(f, j); len(found) > 0 {
+		t.Errorf("violations: %v", found)
 	}
 }
 

@@ -17,13 +17,10 @@ func (quiz) Init(context.Context, Position) (State, error) { return nil, nil }
 // seats are active. A match whose agents have left, but for one, is void.
 func (quiz) Over(p Position) (End, error) {
 	if present(p.Seats) < 2 {
-		return End{Void: voidAlone}, nil
+		return End{Void: arena.VoidTooFewAgents.Reason()}, nil
 	}
 	return End{Over: scoring.Over(p.Settings, p.Seats, p.Round-1)}, nil
 }
-
-// voidAlone is why a match is void that has no opponents left.
-const voidAlone = "fewer than two agents were left"
 
 // present returns the number of seats that have not left.
 func present(seats []arena.Seat) (n int) {

@@ -67,7 +67,7 @@ func (mr *matchRun) handleStop(ctx context.Context, err error) {
 		mr.log.Info("match left to another node", "epoch", mr.m.Lease.Epoch, "reason", err)
 	default:
 		mr.log.Error("match failed", "error", err)
-		if err := mr.void(ctx, "the arena failed"); err != nil {
+		if err := mr.void(ctx, arena.VoidArenaFailed.Reason()); err != nil {
 			mr.log.Error("match could not be voided", "error", err)
 		}
 	}
@@ -76,7 +76,7 @@ func (mr *matchRun) handleStop(ctx context.Context, err error) {
 // playMatch plays rounds until the match is settled or released.
 func (mr *matchRun) playMatch(ctx context.Context) error {
 	if mr.m.Interruptions >= MaxInterruptions {
-		return &voidError{"interrupted too often"}
+		return &voidError{arena.VoidInterrupted.Reason()}
 	}
 	if mr.drain.Err() != nil {
 		return mr.release(ctx) // claimed just as the drain began
