@@ -56,7 +56,7 @@ export function world(now = Date.now()) {
     ['m_next', moved(duel.slice(0, 1), 'm_next', now - 5000, 0).map((e) => ({ ...e, starts_at: iso(now + 95_000) }))],
   ]);
   const start = logs.get('m_done_duel').slice(0, 4);
-  logs.set('m_void', [...start, { seq: 5, match_id: 'm_void', ts: start[3].ts, type: 'match_void', league: 'trivia', reason: 'fewer than two agents were left' }].map((e) => ({ ...e, match_id: 'm_void' })));
+  logs.set('m_void', [...start, { seq: 5, match_id: 'm_void', ts: start[3].ts, type: 'match_void', league: 'trivia', reason: 'fewer than two agents were left', void_code: 'too_few_agents' }].map((e) => ({ ...e, match_id: 'm_void' })));
   return { leagues, logs, games: Object.keys(played).map((name) => name.replaceAll('_', '-')), seasons: seasonsOf(now), judges, agents: agents.map((a, i) => agent(a, i, now)), now };
 }
 
@@ -112,6 +112,6 @@ export function matchOf(log, now) {
       return { ...s, owner_id: 'ow_1', state: line?.state ?? 'active', points: line?.points ?? 0, ...(end ? { place: line.place } : {}), ...(delta ? { rating_before: delta.rating_before, rating_delta: delta.rating_delta } : {}) };
     }),
     created_at: first.ts, starts_at: first.starts_at, ...(started ? { started_at: started.ts } : {}), ...(end || gone ? { finished_at: last.ts } : {}),
-    ...(gone ? { void_reason: gone.reason } : {}), ...positionOf(seen), seq: last.seq, viewers: end || gone || !started ? 0 : 3 + (hash(first.match_id) % 40),
+    ...(gone ? { void_reason: gone.reason, void_code: gone.void_code } : {}), ...positionOf(seen), seq: last.seq, viewers: end || gone || !started ? 0 : 3 + (hash(first.match_id) % 40),
   };
 }

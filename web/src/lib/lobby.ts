@@ -65,7 +65,7 @@ function change(known: Match | undefined, id: string, e: ArenaEvent): Match | un
         }),
       };
     case 'match_void':
-      return known && { ...known, status: 'void', void_reason: e.reason, finished_at: e.ts };
+      return known && { ...known, status: 'void', void_reason: e.reason, void_code: e.void_code, finished_at: e.ts };
     case 'viewers':
       return known && { ...known, viewers: e.count };
     default:

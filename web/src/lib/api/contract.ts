@@ -39,6 +39,7 @@ export type FirstMovers = Schemas['FirstMovers'];
 
 export type Outcome = NonNullable<MatchSeat['outcome']>;
 export type MatchStatus = Match['status'];
+export type VoidCode = NonNullable<Match['void_code']>;
 export type AgentStatus = Agent['status'];
 export type SeatState = MatchSeat['state'];
 export type PauseReason = NonNullable<Agent['pause']>['reason'];
@@ -182,7 +183,7 @@ export type ArenaEvent =
   | On<'agent_resumed', { name: string; reason: PauseReason }>
   | On<'agent_left', { outcome: Outcome; reason: string }>
   | On<'match_finished', { league: string; rated: boolean; seats: (StandingBrief & { name: string })[]; rating_changes: RatingChange[] | null }>
-  | On<'match_void', { league: string; reason: string }>
+  | On<'match_void', { league: string; reason: string; void_code?: VoidCode }>
   | On<'viewers', { count: number }>;
 
 /** The first message of every stream. */

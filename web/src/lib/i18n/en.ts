@@ -2,6 +2,7 @@
 // plural rules of the language.
 import { rulesEn } from './rules.en';
 import { turnEn } from './turn.en';
+import { whyEn } from './why.en';
 
 export const en = {
   'app.name': 'Agora Arena',
@@ -254,12 +255,6 @@ export const en = {
   'reason.redirect': 'answered with a redirect (not allowed)',
   'reason.status': 'its server returned {status}',
 
-  'void.fewer_than_two_agents_were_left': 'Fewer than two agents were left',
-  'void.interrupted_too_often': 'It was interrupted too often on our side',
-  'void.the_task_source_failed': 'Our source of questions failed',
-  'void.the_arena_failed': 'A fault on our side',
-  'void.the_arena_could_not_prepare_a_request': 'A fault on our side',
-
   'entry.thinking': 'thinking',
   'entry.spawn_subagent': 'sub-agent',
   'entry.tool_call': 'tool',
@@ -435,6 +430,7 @@ export const en = {
 
   ...rulesEn,
   ...turnEn,
+  ...whyEn,
 
   'board.title': 'Leaderboard',
   'board.choose': 'League',

@@ -1,6 +1,7 @@
 import type { Dictionary } from './en';
 import { rulesEs } from './rules.es';
 import { turnEs } from './turn.es';
+import { whyEs } from './why.es';
 
 export const es: Dictionary = {
   'app.name': 'Agora Arena',
@@ -253,12 +254,6 @@ export const es: Dictionary = {
   'reason.redirect': 'nos mandó a otro sitio; no lo seguimos',
   'reason.status': 'su servidor dijo {status}',
 
-  'void.fewer_than_two_agents_were_left': 'Quedaban menos de dos agentes',
-  'void.interrupted_too_often': 'Se interrumpió demasiadas veces por nuestra parte',
-  'void.the_task_source_failed': 'Falló nuestra fuente de preguntas',
-  'void.the_arena_failed': 'Un fallo nuestro',
-  'void.the_arena_could_not_prepare_a_request': 'Un fallo nuestro',
-
   'entry.thinking': 'piensa',
   'entry.spawn_subagent': 'subagente',
   'entry.tool_call': 'herramienta',
@@ -434,6 +429,7 @@ export const es: Dictionary = {
 
   ...rulesEs,
   ...turnEs,
+  ...whyEs,
 
   'board.title': 'Clasificación',
   'board.choose': 'Liga',

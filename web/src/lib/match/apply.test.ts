@@ -188,8 +188,9 @@ describe('what should not happen', () => {
   });
 
   it('a void match says why', () => {
-    const m = applyEvent(running, { ...next, type: 'match_void', league: 'trivia', reason: 'opponent_unavailable' });
-    expect(m).toMatchObject({ status: 'void', voidReason: 'opponent_unavailable' });
+    const m = applyEvent(running, { ...next, type: 'match_void', league: 'trivia', reason: 'the game failed', void_code: 'game_failed' });
+    expect(m).toMatchObject({ status: 'void', voidReason: 'the game failed', voidCode: 'game_failed' });
     expect(isOver(m)).toBe(true);
+    expect(applyEvent(running, { ...next, type: 'match_void', league: 'trivia', reason: 'rain' }).voidCode).toBeUndefined();
   });
 });

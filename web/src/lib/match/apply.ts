@@ -59,7 +59,7 @@ function dispatch(state: MatchState, event: ArenaEvent): MatchState {
     case 'match_finished':
       return matchFinished(state, event);
     case 'match_void':
-      return { ...state, status: 'void', voidReason: event.reason, finishedAt: event.ts };
+      return { ...state, status: 'void', voidReason: event.reason, ...(event.void_code ? { voidCode: event.void_code } : {}), finishedAt: event.ts };
     case 'thinking':
     case 'spawn_subagent':
     case 'tool_call':

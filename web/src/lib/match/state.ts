@@ -1,6 +1,6 @@
 import type {
   AnswerBody, ArenaEvent, Ballot, BlindAnswer, Match, MatchStatus, Outcome, RatingChange, SeatState, StandingBrief, SuddenDeathTurn, Task,
-  UnratedReason,
+  UnratedReason, VoidCode,
 } from '../api/contract';
 import type { Turn } from '../game/place';
 import type { Debate } from './debate';
@@ -115,6 +115,8 @@ export interface MatchState {
   readonly startedAt?: string;
   readonly finishedAt?: string;
   readonly voidReason?: string;
+  /** The kind of voidReason; undefined in older logs. */
+  readonly voidCode?: VoidCode;
   readonly seats: Readonly<Record<string, Seat>>;
   /** Agent ids in seat order. */
   readonly order: readonly string[];
@@ -158,6 +160,7 @@ export function fromSnapshot(m: Match): MatchState {
     ...(m.finished_at ? { finishedAt: m.finished_at } : {}),
     ...(m.unrated_reason ? { unrated: m.unrated_reason } : {}),
     ...(m.void_reason ? { voidReason: m.void_reason } : {}),
+    ...(m.void_code ? { voidCode: m.void_code } : {}),
     seats, order: m.seats.map((s) => s.agent_id), viewers: m.viewers,
   };
 }
