@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/league/format"
 )
 
 // coolDown moves the idle agents that their budget or the league's pace keeps from
@@ -107,11 +106,11 @@ func (r roster) nextReady() (next time.Time) {
 func (r roster) note() string {
 	switch have := len(r.idle) + len(r.busy) + len(r.cooling); {
 	case have < 2:
-		return format.Needs(2, len(r.idle))
+		return arena.NeedsAgentsNote(2, len(r.idle))
 	case len(r.cooling) > len(r.budget):
 		return ""
 	}
-	return fmt.Sprintf("%s; the budgets of their owners stop %d more", format.Needs(2, len(r.idle)), len(r.budget))
+	return arena.BudgetsStopNote(2, len(r.idle), len(r.budget))
 }
 
 // recently is how far back a league without a pace looks for the last match of each

@@ -41,7 +41,7 @@ func (f *Faults) GameFailed(ctx context.Context, slug, matchID string, cause err
 				return err
 			}
 		}
-		l.Note = fmt.Sprintf("the rules of the game failed in match %s: %s", matchID, plaintext.Line(cause.Error(), maxFault))
+		l.Note = arena.GameFailedNote(matchID, plaintext.Line(cause.Error(), maxFault))
 		return nil
 	})
 	if err != nil {

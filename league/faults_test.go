@@ -22,7 +22,7 @@ func TestFaults_pausesTheLeague(t *testing.T) {
 		o.ok(o.store.CreateLeague(t.Context(), sums(func(l *arena.League) { l.Slug, l.Status = slug, tt.before })))
 		o.ok(faults.GameFailed(t.Context(), slug, "m_1", errors.New("nim.js:3:7: "+strings.Repeat("x\n", 1000))))
 		l, err := o.store.League(t.Context(), slug)
-		o.ok(err)
+		o.ok(errors.Join(err, checkNote(l)))
 		if l.Status != tt.after || !strings.Contains(l.Note, "in match m_1: nim.js:3:7") || len(l.Note) > 400 || strings.Contains(l.Note, "\n") {
 			t.Errorf("%s: the league is %s: %s", tt.before, l.Status, l.Note)
 		}

@@ -108,7 +108,7 @@ func (t *tick) begin(ctx context.Context, s *season) (begun bool, err error) {
 		return false, err
 	}
 	if least := format.MinEntrants(l.Settings.Format); len(fresh.Entrants) < least {
-		return false, t.note(ctx, l, format.Needs(least, len(fresh.Entrants)), time.Time{})
+		return false, t.note(ctx, l, arena.NeedsAgentsNote(least, len(fresh.Entrants)), time.Time{})
 	}
 	fresh, err = t.Store.StartSeason(ctx, fresh)
 	if arena.CodeOf(err) == arena.CodeConflict {
@@ -236,9 +236,9 @@ func (t *tick) decide(s *season, p *arena.Pairing, st *step) bool {
 		away[i], p.MatchID = true, ""
 		if plays && t.now.Before(until) {
 			away[i] = false
-			st.note = fmt.Sprintf("round %d waits for %s", p.Round, nameOf(s.Entrants, id))
+			st.note = arena.WaitsForAgentNote(p.Round, nameOf(s.Entrants, id))
 			if cooling {
-				st.note += ": the budget of its owner stops it"
+				st.note = arena.WaitsForBudgetNote(p.Round, nameOf(s.Entrants, id))
 			}
 			if st.next.IsZero() || until.Before(st.next) {
 				st.next = until

@@ -2,6 +2,7 @@ package league_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -174,7 +175,7 @@ func podium(table []arena.TableRow) (first []string) {
 func (h *seasonWorld) league() arena.League {
 	h.t.Helper()
 	l, err := h.store.League(h.t.Context(), h.slug)
-	h.ok(err)
+	h.ok(errors.Join(err, checkNote(l)))
 	return l
 }
 

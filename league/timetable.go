@@ -27,7 +27,7 @@ func (t *tick) gathers(ctx context.Context, s *season) (now bool, note string, n
 		for id := range s.idle {
 			t.taken[id]++
 		}
-		return false, fmt.Sprintf("%d agents are ready; %d still play elsewhere", len(s.idle), playing), until, nil
+		return false, arena.GathersNote(len(s.idle), playing), until, nil
 	}
 	if scheduled {
 		now, err = t.occurrence(ctx, s.league)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -90,7 +91,15 @@ func (w *world) Leagues(context.Context) ([]arena.League, error) { return slices
 func (w *world) UpdateLeague(_ context.Context, slug string, apply func(*arena.League) error, _ ...arena.LeagueAudit) (arena.League, error) {
 	l := w.league(slug)
 	w.updates++
-	return *l, apply(l)
+	return *l, errors.Join(apply(l), checkNote(*l))
+}
+
+// checkNote returns an error if clients cannot translate the note of a league.
+func checkNote(l arena.League) error {
+	if code, _ := arena.NoteOf(l.Note); l.Note != "" && code == "" {
+		return fmt.Errorf("the note %q has no code", l.Note)
+	}
+	return nil
 }
 
 func (w *world) Agents(_ context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error) {

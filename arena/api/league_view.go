@@ -255,7 +255,9 @@ type leagueView struct {
 	Drift            arena.MilliElo     `json:"drift" doc:"Sum of all ratings minus agents × 1500."`
 	CreatedAt        jsonTime           `json:"created_at"`
 	NextRunAt        *jsonTime          `json:"next_run_at,omitempty" doc:"When it pairs next; absent when not known."`
-	Note             string             `json:"note,omitempty" doc:"Why it is not pairing."`
+	Note             string             `json:"note,omitempty" doc:"Why it is not pairing, in English."`
+	NoteCode         arena.NoteCode     `json:"note_code,omitempty" enum:"needs_agents,budgets_stop,just_met,waits_for_opponent,only_unrated,waits_for_budget,waits_for_agent,gathers,game_failed" doc:"The kind of note. Absent: an older server wrote the note."`
+	NoteParams       *arena.NoteParams  `json:"note_params,omitempty" doc:"The values in the note."`
 	Description      string             `json:"description,omitempty" doc:"Describes the league to people."`
 	Prize            string             `json:"prize,omitempty"`
 	RulesText        string             `json:"rules_text,omitempty" doc:"Rules for people. rules are sent to agents."`
@@ -279,6 +281,7 @@ func viewLeague(l arena.League) leagueView {
 		ArchivedAt: optionalTime(l.ArchivedAt), RemovedTasks: l.RemovedTasks,
 		Pace: viewPace(s.PaceInForce()),
 	}
+	v.NoteCode, v.NoteParams = arena.NoteOf(l.Note)
 	if g := s.Generator; g != nil {
 		v.Generator = &generatorBody{Name: g.Name, Difficulty: g.Difficulty}
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/agora-arena/arena/arena"
 )
 
@@ -83,6 +85,33 @@ func TestAPI_createLeague(t *testing.T) {
 	r := w.do("GET", "/v1/leagues", "", nil).is(200)
 	if n := len(r.at("items").([]any)); n != 14 {
 		t.Errorf("%d leagues, want 14", n)
+	}
+}
+
+// The note of a league comes with its code and values, or, from an older node,
+// without.
+func TestAPI_leagueNote(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", nil)
+	type noted struct {
+		Note   string         `json:"note"`
+		Code   string         `json:"note_code"`
+		Params map[string]any `json:"note_params"`
+	}
+	for _, want := range []noted{
+		{arena.NeedsAgentsNote(2, 0), "needs_agents", object{"least": 2.0, "has": 0.0}},
+		{arena.WaitsForAgentNote(3, "Ann"), "waits_for_agent", object{"round": 3.0, "agent": "Ann"}},
+		{"waits for better days", "", nil},
+		{},
+	} {
+		_, err := w.store.UpdateLeague(t.Context(), "quiz", func(l *arena.League) error { l.Note = want.Note; return nil })
+		w.ok(err)
+		one := into[noted](w.do("GET", "/v1/leagues/quiz", "", nil).is(200))
+		listed := into[struct{ Items []noted }](w.do("GET", "/v1/leagues", "", nil).is(200)).Items
+		if d := cmp.Diff([]noted{want, want}, append(listed, one)); d != "" {
+			t.Error(d)
+		}
 	}
 }
 

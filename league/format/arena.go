@@ -2,7 +2,6 @@ package format
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -33,9 +32,9 @@ func arenaStep(s State) Step {
 	switch {
 	case len(step.Pairings) > 0 || anyOpen(s.Pairings): // results will bring more
 	case len(idle) < 2:
-		step.Note = Needs(2, len(idle))
+		step.Note = arena.NeedsAgentsNote(2, len(idle))
 	default:
-		step.Note = fmt.Sprintf("%d idle agents have just met; they wait for another opponent", len(idle))
+		step.Note = arena.JustMetNote(len(idle))
 	}
 	return step
 }

@@ -31,7 +31,7 @@ func eliminationStep(s State) Step {
 // time means just now. starved is the reason why there is no match, or "".
 func GatherElimination(idle map[string]time.Time, least, most int, rng *rand.Rand) (seats []string, starved string) {
 	if len(idle) < least {
-		return nil, Needs(least, len(idle))
+		return nil, arena.NeedsAgentsNote(least, len(idle))
 	}
 	seats = slices.Sorted(maps.Keys(idle)) // the draw starts from a fixed order
 	shuffle := func() {

@@ -2,7 +2,6 @@ package format
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -58,7 +57,7 @@ type LadderInput struct {
 // order of Idle. starved is the reason why no agents were paired, or "".
 func PairLadder(in LadderInput) (pairs [][2]string, starved string) {
 	if len(in.Idle) < 2 {
-		return nil, Needs(2, len(in.Idle))
+		return nil, arena.NeedsAgentsNote(2, len(in.Idle))
 	}
 	l := newLadder(in)
 	for i, j := range matching.Max(len(l.idle), l.edges()) {
@@ -67,12 +66,10 @@ func PairLadder(in LadderInput) (pairs [][2]string, starved string) {
 		}
 	}
 	if len(pairs) == 0 && l.onlyUnrated() {
-		return nil, fmt.Sprintf("%d idle agents can meet only unrated: they are of one owner, or have met %d times in 24 h", len(in.Idle), maxRatedInADay)
+		return nil, arena.OnlyUnratedNote(len(in.Idle), maxRatedInADay)
 	}
 	if len(pairs) == 0 {
-		return nil, fmt.Sprintf(
-			"%d idle agents have just met or can meet only unrated; they wait up to %g s for another opponent",
-			len(in.Idle), in.Patience.Seconds())
+		return nil, arena.WaitsForOpponentNote(len(in.Idle), in.Patience.Seconds())
 	}
 	return pairs, ""
 }

@@ -315,6 +315,9 @@ func TestPairLadder_isAMatching(t *testing.T) {
 		if (len(pairs) == 0) != (starved != "") {
 			t.Fatalf("%d pairs, starved %q", len(pairs), starved)
 		}
+		if code, _ := arena.NoteOf(starved); starved != "" && code == "" {
+			t.Fatalf("the note %q has no code", starved)
+		}
 		seen := map[string]bool{}
 		for _, p := range pairs {
 			for _, id := range p {

@@ -1,7 +1,6 @@
 package format
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -59,11 +58,6 @@ func MinEntrants(f arena.Format) int {
 		return 0
 	}
 	return 2
-}
-
-// Needs returns the note of a season or a league that has too few agents.
-func Needs(least, has int) string {
-	return fmt.Sprintf("needs %d idle agents, has %d", least, has)
 }
 
 // Result returns the result of a finished match for its pairing. Each seat
