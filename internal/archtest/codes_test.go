@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,16 @@ func TestVoidCodes_everywhere(t *testing.T) {
 		t.Errorf("the API description has the codes %v, arena.VoidCodes() are %v", d, want)
 	}
 	checkDictionaries(t, "void.", want)
+}
+
+// So is a kind of note.
+func TestNoteCodes_everywhere(t *testing.T) {
+	t.Parallel()
+	want := names(arena.NoteCodes())
+	if d := enumOf(t, "League", "note_code"); !slices.Equal(d, want) {
+		t.Errorf("the API description has the codes %v, arena.NoteCodes() are %v", d, want)
+	}
+	checkDictionaries(t, "note.", want)
 }
 
 func names[C ~string](codes []C) (sorted []string) {
@@ -86,12 +97,56 @@ func checkDictionaries(t *testing.T, prefix string, want []string) {
 	}
 }
 
-// literalReasons returns the void reasons that a file writes as literals. They
-// have no code.
+// parsedReason finds code of a page that takes the text of a reason apart. Texts
+// are for people; pages translate by codes.
+var parsedReason = regexp.MustCompile(`\b(?:note|void_reason|voidReason)\b[?!]?\s*(?:[=!]==? *['"\x60]|\.(?:match|matchAll|replace|replaceAll|search|split|startsWith|endsWith|includes|indexOf|slice)\()` +
+	`|\.(?:exec|test)\([^)]*\b(?:note|void_reason|voidReason)\b`)
+
+func TestReasons_notParsed(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t, ".ts", ".svelte") {
+		if !strings.HasPrefix(file, "web/src/") || strings.HasSuffix(file, ".test.ts") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root(t), file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, line := range strings.Split(string(text), "\n") {
+			if parsedReason.MatchString(line) {
+				t.Errorf("%s:%d takes a reason apart: use its code", file, n+1)
+			}
+		}
+	}
+}
+
+// The rule finds what it must.
+func TestReasons_notParsed_RuleRefuses(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]bool{
+		"const why = tx(`void.${match.voidReason.replaceAll(/\\W+/g, '_')}`, match.voidReason)": true,
+		"const found = pattern.exec(note);":                                                     true,
+		"if (/^needs/.test(league.note ?? '')) return;":                                         true,
+		"if (m.void_reason === 'the game failed') return;":                                      true,
+		"{#if league.note?.startsWith('round')}":                                                true,
+		"voidText(tx, match.voidReason, match.voidCode)":                                        false,
+		"{#if league.note}{noteText(tx, league)}{/if}":                                          false,
+		"if (league.note_code === 'needs_agents') return;":                                      false,
+		"return known && { ...known, void_reason: e.reason };":                                  false,
+		"pattern.test(name) && form.note":                                                       false,
+	} {
+		if got := parsedReason.MatchString(line); got != want {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+}
+
+// literalReasons returns the void reasons and notes that a file writes as literals.
+// They have no code.
 func literalReasons(f *ast.File) (found []string) {
 	literal := func(e ast.Expr) {
 		ast.Inspect(e, func(n ast.Node) bool {
-			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING && l.Value != `""` {
 				found = append(found, l.Value)
 			}
 			return true
@@ -106,11 +161,17 @@ func literalReasons(f *ast.File) (found []string) {
 				}
 			}
 		case *ast.KeyValueExpr:
-			if key, ok := n.Key.(*ast.Ident); ok && (key.Name == "Void" || key.Name == "VoidReason") {
+			if key, ok := n.Key.(*ast.Ident); ok && slices.Contains([]string{"Void", "VoidReason", "Note", "note"}, key.Name) {
 				literal(n.Value)
 			}
+		case *ast.AssignStmt:
+			for i, left := range n.Lhs {
+				if s, ok := left.(*ast.SelectorExpr); ok && (s.Sel.Name == "Note" || s.Sel.Name == "note") {
+					literal(n.Rhs[min(i, len(n.Rhs)-1)])
+				}
+			}
 		case *ast.CallExpr:
-			if s, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"void", "VoidMatch", "VoidEvent", "EndMatch", "CancelUnstarted"}, s.Sel.Name) {
+			if s, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"void", "VoidMatch", "VoidEvent", "EndMatch", "CancelUnstarted", "note", "starve"}, s.Sel.Name) {
 				for _, e := range n.Args {
 					literal(e)
 				}
@@ -121,33 +182,39 @@ func literalReasons(f *ast.File) (found []string) {
 	return found
 }
 
-// The arena's own void reasons come from their codes.
-func TestVoidCodes_noLiterals(t *testing.T) {
+// The arena's own void reasons and notes come from their codes.
+func TestReasons_noLiterals(t *testing.T) {
 	t.Parallel()
 	for _, file := range sources(t, ".go") {
-		if strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "store/storetest/") {
-			continue
+		if strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "store/storetest/") || strings.HasPrefix(file, "cmd/chaos/") {
+			continue // these end no match for the arena, and pair no agents
 		}
 		for _, text := range literalReasons(parse(t, file, parser.SkipObjectResolution)) {
-			t.Errorf("%s has the void reason %s: take it from an arena.VoidCode", file, text)
+			t.Errorf("%s has the reason %s: take it from an arena.VoidCode or a note of arena", file, text)
 		}
 	}
 }
 
 // The rule finds what it must.
-func TestVoidCodes_RuleRefuses(t *testing.T) {
+func TestReasons_RuleRefuses(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]int{
-		`&voidError{"the game failed"}`:                   1,
-		`&voidError{reason: "the game failed"}`:           1,
-		`game.End{Void: "by " + name}`:                    1,
-		`mr.void(ctx, "the arena failed")`:                1,
-		`s.CancelUnstarted(ctx, m, "the season ended")`:   1,
-		`&voidError{arena.VoidGameFailed.Reason()}`:       0,
-		`End{Void: arena.VoidTooFewAgents.Reason()}`:      0,
-		`mr.void(ctx, arena.VoidArenaFailed.Reason())`:    0,
-		`mr.commit(ctx, "void match", nil)`:               0,
-		`arena.Invalid("reason", "must be given", "end")`: 0,
+		`&voidError{"the game failed"}`:                    1,
+		`&voidError{reason: "the game failed"}`:            1,
+		`game.End{Void: "by " + name}`:                     1,
+		`mr.void(ctx, "the arena failed")`:                 1,
+		`s.CancelUnstarted(ctx, m, "the season ended")`:    1,
+		`&voidError{arena.VoidGameFailed.Reason()}`:        0,
+		`End{Void: arena.VoidTooFewAgents.Reason()}`:       0,
+		`mr.void(ctx, arena.VoidArenaFailed.Reason())`:     0,
+		`Step{Note: fmt.Sprintf("needs %d", 2)}`:           1,
+		`func() { step.Note = "needs " + s }`:              1,
+		`func() { l.Note = "" }`:                           0,
+		`func() { st.note, st.next = "needs rain", now }`:  1,
+		`t.note(ctx, l, "needs rain", now)`:                1,
+		`t.note(ctx, l, arena.NeedsAgentsNote(2, 1), now)`: 0,
+		`mr.commit(ctx, "void match", nil)`:                0,
+		`arena.Invalid("reason", "must be given", "end")`:  0,
 	} {
 		f, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\nvar _ = "+source, parser.SkipObjectResolution)
 		if err != nil {

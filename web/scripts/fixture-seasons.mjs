@@ -34,7 +34,7 @@ const league = (base, over) => ({ ...base, status: 'running', pack_id: 'pk_1', j
 export function seasonLeagues(base, now) {
   const panel = { kind: 'panel', agents: agents.slice(9, 12).map((a) => a.agent_id), criteria: 'Who gives more and better reasons, and answers those of the other side?' };
   return [
-    league(base, { slug: 'swiss', title: 'Swiss Cup', format: 'swiss', format_options: { rounds: 5, forfeit_seconds: 30 }, schedule: '*/10 * * * *', note: 'round 4 waits for Ordinary Oracle' }),
+    league(base, { slug: 'swiss', title: 'Swiss Cup', format: 'swiss', format_options: { rounds: 5, forfeit_seconds: 30 }, schedule: '*/10 * * * *', note: 'round 4 waits for Ordinary Oracle', note_code: 'waits_for_agent', note_params: { round: 4, agent: 'Ordinary Oracle' } }),
     league(base, { slug: 'robin', title: 'All Meet All', format: 'round_robin', agents: 9, next_run_at: iso(now + 42_000) }),
     league(base, { slug: 'cup', title: 'Autumn Cup', format: 'knockout', agents: 12, entry: { agents_per_owner: 2, password_required: true } }),
     league(base, { slug: 'second-chance', title: 'Second Chance', format: 'double_elimination', format_options: { best_of: 1 }, agents: 11 }),

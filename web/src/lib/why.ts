@@ -7,3 +7,10 @@ export type Text = (key: string, fallback: string, params?: Params) => string;
 
 /** Why a match is void or canceled. */
 export const voidText = (tx: Text, reason = '', code?: string): string => (code ? tx(`void.${code}`, reason, { reason }) : reason);
+
+/** The members of a league that explain why it is not pairing. */
+export type Noted = { note?: string; note_code?: string; note_params?: Params };
+
+/** Why a league is not pairing. */
+export const noteText = (tx: Text, { note = '', note_code, note_params = {} }: Noted): string =>
+  note_code ? tx(`note.${note_code}`, note, note_params) : note;

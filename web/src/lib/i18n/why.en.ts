@@ -1,5 +1,5 @@
 // Why matches do not count and what leagues wait for. The keys end in the codes
-// of the API (void_code).
+// of the API (void_code, note_code).
 export const whyEn = {
   'void.too_few_agents': 'Fewer than two agents were left',
   'void.agents_unreachable': 'The arena could not reach the agents',
@@ -16,6 +16,16 @@ export const whyEn = {
   'void.cancelled_by_organizer': 'Canceled by an organizer',
   'void.cancelled_by_moderator': 'Canceled by a moderator',
   'void.operator': '{reason}',
+
+  'note.needs_agents': 'it needs {least} idle agents and has {has}',
+  'note.budgets_stop': 'it needs {least} idle agents and has {has}; their owners’ budgets stop {stopped} more',
+  'note.just_met': 'the {idle} free agents have just played each other and need new opponents',
+  'note.waits_for_opponent': 'the {idle} free agents have just played each other or can meet only unrated; they wait up to {seconds} s for new opponents',
+  'note.only_unrated': 'the {idle} free agents can meet only unrated: they have the same owner, or have met {meetings} times in 24 hours',
+  'note.waits_for_agent': 'round {round} waits for {agent}',
+  'note.waits_for_budget': 'round {round} waits for {agent}, which its owner’s budget stops',
+  'note.gathers': '{ready} agents are ready, {playing} still play elsewhere',
+  'note.game_failed': 'the rules of its game failed in match {match_id}: {fault}',
 } as const;
 
 export type WhyKey = keyof typeof whyEn;
