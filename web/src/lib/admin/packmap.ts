@@ -15,6 +15,9 @@ export interface PackMap {
 
 export const EMPTY_MAP: PackMap = { description: '', options: [], answer: '', kind: 'answer', topic: '', others: [] };
 
+/** Returns the columns that a part can be mapped to: those with a name, each once. The server takes a column by its name. */
+export const columnsOf = (names: readonly string[]): string[] => [...new Set(names)].filter(Boolean);
+
 /** Reads the mapping that a check reports. */
 export function readMap(text: string): PackMap {
   const parts = new Map(text.split(',').map((part) => [part.slice(0, part.indexOf('=')), part.slice(part.indexOf('=') + 1)] as const));

@@ -1,0 +1,21 @@
+// Types and chooses in the forms of the admin console, in headless Chromium:
+//
+//   scripts/browser-test.sh admin-forms.spec.mjs
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ADMIN, id, mapAll, once, open, PATIENCE } from './kit/kit.mjs';
+
+const KEPT = { 'arena.admin': ADMIN };
+
+test('a table whose header has empty and repeated names is mapped by the others', { timeout: PATIENCE }, async () => {
+  const { page, faults, close } = await open('/admin/packs', { kept: KEPT });
+  const table = [',question,answer,question', '0,One?,1,Uno?', '1,Two?,2,Dos?'].join('\n');
+  await page.locator(`${id('upload')} [type="file"]`).setInputFiles({ name: `${once()}.csv`, mimeType: 'text/csv', buffer: Buffer.from(table) });
+  await page.locator(`${id('pack-map')} [name="map_description"]`).waitFor();
+  for (const name of ['map_description', 'map_answer', 'map_topic']) {
+    assert.deepEqual(await mapAll(page, `${id('pack-map')} [name="${name}"] option`, (o) => o.value), ['', 'question', 'answer'], name);
+  }
+  assert.deepEqual(await mapAll(page, `${id('pack-map')} [name="map_options"]`, (o) => o.value), ['question', 'answer']);
+  assert.deepEqual(faults, []);
+  await close();
+});
