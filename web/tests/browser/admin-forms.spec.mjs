@@ -19,3 +19,29 @@ test('a table whose header has empty and repeated names is mapped by the others'
   assert.deepEqual(faults, []);
   await close();
 });
+
+test('a fraction is typed key by key, and a field for a number may be empty meanwhile', { timeout: PATIENCE }, async () => {
+  const { page, faults, close } = await open('/admin/leagues/new', { kept: KEPT });
+  const wizard = page.locator(id('wizard'));
+  const next = page.locator(id('wizard-next'));
+  const step = (name) => page.locator(`${id('wizard')}[data-step="${name}"]`).waitFor();
+  await wizard.locator('[name="title"]').fill(`Fractions ${once()}`);
+  for (const name of ['what', 'tasks', 'play']) {
+    await next.click();
+    await step(name);
+  }
+  const cost = wizard.locator('[name="max_cost_usd"]');
+  await cost.fill('');
+  assert.equal(await cost.inputValue(), '');
+  await cost.pressSequentially('0.05');
+  assert.equal(await cost.inputValue(), '0.05');
+  const rounds = wizard.locator('[name="rounds"]');
+  await rounds.fill('');
+  await next.click(); // the browser refuses an empty field
+  assert.equal(await wizard.getAttribute('data-step'), 'play');
+  await rounds.pressSequentially('12');
+  await next.click();
+  await step('when');
+  assert.deepEqual(faults, []);
+  await close();
+});
