@@ -45,3 +45,13 @@ test('a fraction is typed key by key, and a field for a number may be empty mean
   assert.deepEqual(faults, []);
   await close();
 });
+
+test('the console opens by a second read of who is signed in', { timeout: PATIENCE }, async () => {
+  const { page, faults, close, go } = await open('', { kept: KEPT, refusals: true });
+  await page.route('**/v1/me', (route) => route.fulfill({ status: 429, contentType: 'application/problem+json', body: '{"code":"rate_limited"}' }), { times: 1 });
+  await go('/admin');
+  await page.locator(`${id('notice')} button`).click();
+  await page.locator(`${id('status-line')}[aria-busy="false"]`).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});

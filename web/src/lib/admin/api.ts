@@ -80,8 +80,8 @@ export const end = (matchId: string, how: 'cancel' | 'void', reason: string) =>
 /** Whether the caller may hide answers. */
 export const moderates = async (): Promise<boolean> => {
   if (!admin.token) return false;
-  admin.me ??= await me();
-  return admin.me.scope === 'admin' || admin.me.scope === 'moderator';
+  const { scope } = admin.me ?? (await me());
+  return scope === 'admin' || scope === 'moderator';
 };
 export const hideAnswer = (matchId: string, round: number, agentId: string, reason: string) =>
   admin.call<void>('POST', `/v1/matches/${id(matchId)}/rounds/${round}/answers/${id(agentId)}/hide`, { reason });

@@ -60,10 +60,13 @@ export class Session {
     if (this.ways) this.ways = { ...this.ways, session: false };
   }
 
-  /** Reads who is signed in. */
+  /** Reads who is signed in, and keeps it. */
   async load(signal?: AbortSignal): Promise<Me> {
-    const me = await this.call<Me>('GET', '/v1/me', undefined, {}, signal);
-    return this.#as(me) ?? me;
+    const token = this.token;
+    const found = await this.call<Me>('GET', '/v1/me', undefined, {}, signal);
+    const me = this.#as(found) ?? found;
+    if (token === this.token) this.me = me;
+    return me;
   }
 
   /** A person as one of the scopes that count here: an owner who has a role has that, too. */
