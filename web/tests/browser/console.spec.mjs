@@ -198,6 +198,25 @@ test('an agent that fetches its tasks is found under its keys, which are rotated
   await close();
 });
 
+test('the page of an agent claims nothing before it has been read', async (t) => {
+  const agent = await fake(t);
+  const { token, id: made } = await register({ name: `Slow ${once()}`, endpoint: agent.endpoint, leagues: [] });
+  const { page, faults, close, go } = await open('', { kept: { 'arena.owner': token } });
+  let letGo;
+  const gone = new Promise((resolve) => (letGo = resolve));
+  await page.route(`**/v1/agents/${made}`, async (route) => {
+    await gone;
+    await route.continue();
+  });
+  await go(`/console/agents/${made}`);
+  await page.locator('.console .bar', { hasText: 'Signed in as owner' }).waitFor(); // who is signed in is known
+  assert.equal(await page.locator(id('notice')).count(), 0);
+  letGo();
+  await page.locator(id('agent-room')).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test('an owner limits an agent, and its page shows its last full check, which the owner runs in the console', { timeout: PATIENCE }, async (t) => {
   const { league } = await stage();
   const agent = Object.assign(await fake(t, () => HOSTILE), { league });
