@@ -70,7 +70,7 @@ export class LiveHall {
     } catch (cause) {
       if (abort.signal.aborted) return;
       this.error = cause instanceof ApiError ? cause : new ApiError(0, 'network', String(cause));
-      if (this.error.status === 0 || this.error.status >= 429) this.#retry = setTimeout(() => void this.load(), RETRY_MS);
+      if (this.error.status === 0 || this.error.status >= 429) this.#retry = setTimeout(() => void this.load(), Math.max(RETRY_MS, this.error.waitMs));
     }
   }
 

@@ -1,6 +1,8 @@
 import { ApiError } from './api/client';
 import { contact } from './contact';
 
+const RETRY_MS = 4_000;
+
 /**
  * Something that the page reads from the API. It keeps what it has while it
  * reads anew, so that nothing jumps, and it tries again after a failure that
@@ -32,16 +34,20 @@ export class Resource<T> {
       if (abort.signal.aborted) return;
       this.error = cause instanceof ApiError ? cause : new ApiError(0, 'network', String(cause));
       if (this.error.status === 0 || this.error.status === 429 || this.error.status >= 500) {
-        this.#retry = setTimeout(() => void this.load(), 4_000);
+        this.#retry = setTimeout(() => void this.load(), Math.max(RETRY_MS, this.error.waitMs));
         this.#waiting = contact.onReturn(() => void this.load());
       }
+    } finally {
+      if (this.#abort === abort) this.#abort = undefined;
     }
   };
 
-  /** Reads now and every so many milliseconds; the returned function ends it. */
+  /** Reads now and every so many milliseconds, unless a read is under way or waits for its next try; the returned function ends it. */
   poll(everyMs: number): () => void {
     void this.load();
-    const timer = setInterval(() => void this.load(), everyMs);
+    const timer = setInterval(() => {
+      if (!this.#abort && !this.#retry) void this.load();
+    }, everyMs);
     const returned = contact.onReturn(() => void this.load());
     return () => {
       clearInterval(timer);
@@ -52,7 +58,9 @@ export class Resource<T> {
 
   readonly stop = (): void => {
     this.#abort?.abort();
+    this.#abort = undefined;
     clearTimeout(this.#retry);
+    this.#retry = undefined;
     this.#waiting?.();
   };
 }

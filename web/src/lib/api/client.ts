@@ -12,12 +12,15 @@ export class ApiError extends Error {
   /** The arena's stable code, or "network". */
   readonly code: string;
   readonly fields: readonly FieldError[];
+  /** How long the arena asks to wait before another try, in milliseconds; 0 when it does not. */
+  readonly waitMs: number;
 
-  constructor(status: number, code: string, message: string, fields: readonly FieldError[] = []) {
+  constructor(status: number, code: string, message: string, fields: readonly FieldError[] = [], waitMs = 0) {
     super(message);
     this.status = status;
     this.code = code;
     this.fields = fields;
+    this.waitMs = waitMs;
   }
 }
 
@@ -36,15 +39,18 @@ export function url(path: string, query: Query = {}): string {
 const READ_MS = 20_000;
 
 /** Reads one JSON document. Throws ApiError; an abort passes through as it is. */
-export const get = <T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> =>
-  call<T>(url(path, query), { signal: AbortSignal.any([AbortSignal.timeout(READ_MS), ...(signal ? [signal] : [])]) }, signal);
+export const get = <T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> => call<T>(url(path, query), {}, signal);
 
 /** Sends one JSON document and reads the answer. Throws as get does. */
 export const post = <T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> =>
   call<T>(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }, signal);
 
 /** Sends a request. An answer without a body is undefined. Throws as get does. */
-export const call = async <T>(path: string, init: RequestInit, signal?: AbortSignal): Promise<T> => parse<T>(await send(path, init, signal), signal);
+export const call = async <T>(path: string, init: RequestInit, signal?: AbortSignal): Promise<T> => {
+  const reads = (init.method ?? 'GET') === 'GET';
+  const limited = reads ? { ...init, signal: AbortSignal.any([AbortSignal.timeout(READ_MS), ...(signal ? [signal] : [])]) } : init;
+  return parse<T>(await send(path, limited, signal), signal);
+};
 
 /** Sends a request whose answer is a file. Throws as get does. */
 export async function file(path: string, init: RequestInit): Promise<Blob> {
@@ -75,7 +81,8 @@ async function send(path: string, init: RequestInit, signal?: AbortSignal): Prom
 async function parse<T>(res: Response, signal?: AbortSignal): Promise<T> {
   const type = res.headers.get('content-type') ?? '';
   if (res.status === 204 || (res.status === 202 && !type)) return undefined as T;
-  if (!type.includes('json')) throw new ApiError(res.status, 'not_json', res.statusText);
+  const waitMs = (Number(res.headers.get('retry-after')) || 0) * 1000;
+  if (!type.includes('json')) throw new ApiError(res.status, 'not_json', res.statusText, [], waitMs);
   const body: unknown = await res.json().catch((cause: unknown) => {
     if (signal?.aborted) throw cause;
     if (res.ok) throw new ApiError(0, 'network', 'the answer was cut off');
@@ -83,7 +90,7 @@ async function parse<T>(res: Response, signal?: AbortSignal): Promise<T> {
   });
   if (!res.ok) {
     const problem = (body ?? {}) as Partial<Problem>;
-    throw new ApiError(res.status, problem.code ?? 'unknown', problem.detail ?? problem.title ?? res.statusText, problem.errors ?? []);
+    throw new ApiError(res.status, problem.code ?? 'unknown', problem.detail ?? problem.title ?? res.statusText, problem.errors ?? [], waitMs);
   }
   return body as T;
 }

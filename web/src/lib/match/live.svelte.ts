@@ -76,7 +76,7 @@ export class LiveMatch implements Source {
       this.error = cause instanceof ApiError ? cause : new ApiError(0, 'network', String(cause));
       if (this.error.status === 404 || this.error.status === 400 || this.error.status === 422) return;
       this.link = 'lost';
-      this.#retry = setTimeout(() => void this.#load(), RETRY_MS);
+      this.#retry = setTimeout(() => void this.#load(), Math.max(RETRY_MS, this.error.waitMs));
     }
   }
 
