@@ -3,7 +3,7 @@
 //   scripts/browser-test.sh admin-forms.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, id, mapAll, once, open, PATIENCE } from './kit/kit.mjs';
+import { ADMIN, api, id, mapAll, once, open, pair, PATIENCE } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
 
@@ -52,6 +52,27 @@ test('the console opens by a second read of who is signed in', { timeout: PATIEN
   await go('/admin');
   await page.locator(`${id('notice')} button`).click();
   await page.locator(`${id('status-line')}[aria-busy="false"]`).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('parts of a list that overlap show an agent once, and one of a later part is paused', { timeout: PATIENCE }, async (t) => {
+  const made = await pair(t, 'trivia');
+  const { page, faults, close, go } = await open('', { kept: KEPT });
+  await page.route((url) => url.pathname === '/v1/agents', async (route) => {
+    const [first, second] = await Promise.all(made.map((a) => api(`/v1/agents/${a.id}`)));
+    const later = new URL(route.request().url()).searchParams.has('cursor');
+    await route.fulfill({ json: later ? { items: [first, second], next_cursor: '' } : { items: [first], next_cursor: 'later' } });
+  });
+  await go('/admin/agents');
+  const rows = () => mapAll(page, id('admin-agent'), (r) => r.dataset.agent);
+  const row = (n) => page.locator(`${id('admin-agent')}[data-agent="${made[n].id}"]`);
+  await row(0).waitFor();
+  await page.getByRole('button', { name: 'More' }).click();
+  await row(1).waitFor();
+  assert.deepEqual(await rows(), made.map((a) => a.id));
+  await row(1).locator(id('agent-pause')).click();
+  await row(1).locator(id('agent-resume')).waitFor();
   assert.deepEqual(faults, []);
   await close();
 });
