@@ -48,7 +48,8 @@ test('a fraction is typed key by key, and a field for a number may be empty mean
 
 test('the console opens by a second read of who is signed in', { timeout: PATIENCE }, async () => {
   const { page, faults, close, go } = await open('', { kept: KEPT, refusals: true });
-  await page.route('**/v1/me', (route) => route.fulfill({ status: 429, contentType: 'application/problem+json', body: '{"code":"rate_limited"}' }), { times: 1 });
+  // It asks the page to wait, so that no try of its own comes before the click.
+  await page.route('**/v1/me', (route) => route.fulfill({ status: 429, headers: { 'retry-after': '600' }, json: { code: 'rate_limited' } }), { times: 1 });
   await go('/admin');
   await page.locator(`${id('notice')} button`).click();
   await page.locator(`${id('status-line')}[aria-busy="false"]`).waitFor();
@@ -68,7 +69,7 @@ test('parts of a list that overlap show an agent once, and one of a later part i
   const rows = () => mapAll(page, id('admin-agent'), (r) => r.dataset.agent);
   const row = (n) => page.locator(`${id('admin-agent')}[data-agent="${made[n].id}"]`);
   await row(0).waitFor();
-  await page.getByRole('button', { name: 'More' }).click();
+  await page.getByRole('button', { name: 'Older ones' }).click();
   await row(1).waitFor();
   assert.deepEqual(await rows(), made.map((a) => a.id));
   await row(1).locator(id('agent-pause')).click();

@@ -112,6 +112,23 @@ test('older seasons come when they are asked for, and one by its address without
   await close();
 });
 
+test('a season that cannot be read says so in place of the one before, and comes with another try', async (t) => {
+  const server = await serve(0, world());
+  t.after(() => server.stop());
+  const { page, faults, close } = await open('/l/cup', { origin: `http://127.0.0.1:${server.address().port}`, refusals: true });
+  await page.locator(`${id('season')}[data-season="2"] ${id('series')}`).first().waitFor();
+  await page.route('**/v1/leagues/cup/seasons/1', (route) => route.fulfill({ status: 429, headers: { 'retry-after': '600' }, json: { code: 'rate_limited' } }));
+  await page.locator(id('season-choose')).selectOption('1');
+  await page.locator(`${id('season')} ${id('read-error')}`).waitFor();
+  assert.match(await page.locator(`${id('season')} h2`).textContent(), /1/);
+  assert.equal(await page.locator(id('series')).count(), 0);
+  await page.unroute('**/v1/leagues/cup/seasons/1');
+  await page.locator(`${id('read-error')} button`).click();
+  await page.locator(`${id('season')}[data-season="1"] ${id('podium')}`).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test('a frozen board is hidden while the reader looks on, and comes back from the last place up', { timeout: PATIENCE }, async (t) => {
   const league = await leagueOf((l) => l.format === 'ladder' && l.status === 'running' && l.rated && !l.debate && !l.game);
   t.after(() => send('POST', `/v1/leagues/${league.slug}/resume`));
