@@ -6,6 +6,8 @@ import { api, id, look, open, ORIGIN, PATIENCE, until } from './kit/kit.mjs';
 
 const finished = () => until('finished duel', async () => (await api('/v1/matches?status=finished&limit=50')).items.find((m) => m.rated && m.seats.length === 2), PATIENCE);
 const lines = (page) => page.locator(id('match-line'));
+/** An answer that a page does not ask again for by itself before a test clicks. */
+const refuse = (route) => route.fulfill({ status: 429, headers: { 'retry-after': '600' }, json: { code: 'rate_limited' } });
 const path = (page) => page.evaluate(() => location.pathname + location.search);
 
 test('matches are found by filters that stand in the address', { timeout: 2 * PATIENCE }, async () => {
@@ -40,6 +42,20 @@ test('matches are found by filters that stand in the address', { timeout: 2 * PA
   await page.locator(`${id('match-line')}[data-match="${duel.match_id}"]`).waitFor();
   await page.locator(id('chip-opponent')).click();
   await page.locator(`${id('matches')}[data-address="/matches?agent=${a.agent_id}"]`).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('a filter whose matches cannot be read says so until they can', { timeout: 2 * PATIENCE }, async () => {
+  await finished();
+  const { page, faults, close } = await open('/matches', { refusals: true });
+  await lines(page).first().waitFor();
+  await page.route(/\/v1\/matches\?.*status=finished/, refuse);
+  await page.locator(id('filter-status')).selectOption('finished');
+  await page.locator(`${id('read-error')} button`).waitFor();
+  await page.unroute(/\/v1\/matches\?.*status=finished/);
+  await page.locator(`${id('matches')}[data-address="/matches?status=finished"]`).waitFor();
+  assert.equal(await page.locator(id('read-error')).count(), 0);
   assert.deepEqual(faults, []);
   await close();
 });
@@ -90,6 +106,19 @@ test('two agents face each other, four stand side by side', { timeout: 2 * PATIE
   assert.deepEqual(faults, []);
   await close();
 
+  // A read that fails is said, and another try goes on.
+  const later = await open('', { refusals: true });
+  await later.page.route(`**/v1/agents/${b.agent_id}/opponents`, refuse);
+  await later.go(`/compare?agents=${a.agent_id},${b.agent_id}`);
+  await later.page.locator(id('read-error')).waitFor();
+  assert.equal(await later.page.locator(id('compared')).count(), 1);
+  await later.page.unroute(`**/v1/agents/${b.agent_id}/opponents`);
+  await later.page.locator(`${id('read-error')} button`).click();
+  await later.page.locator(id('head-to-head')).waitFor();
+  assert.equal(await later.page.locator(id('read-error')).count(), 0);
+  assert.deepEqual(later.faults, []);
+  await later.close();
+
   const gone = await open(`/compare?agents=${a.agent_id},ag_none`, { refusals: true });
   await gone.page.locator(id('compare-missing')).waitFor();
   await gone.close();
@@ -118,6 +147,24 @@ test('a table sorts and filters in its address', { timeout: PATIENCE }, async ()
   await until('filter', async () => (await page.locator(id('standing')).count()) < 9);
   await page.goBack();
   assert.match(await path(page), /sort=agent/);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('the table of another league takes the place of the first, also when it cannot be read', { timeout: PATIENCE }, async () => {
+  const league = await until('table', async () => {
+    for (const l of (await api('/v1/leagues')).items) if ((await api(`/v1/leagues/${l.slug}/standings`)).items.length) return l;
+    return undefined;
+  });
+  const { page, faults, close } = await open(`/leaderboard?league=${league.slug}`, { refusals: true });
+  await page.locator(id('standing')).first().waitFor();
+  await page.route(/\/standings$/, refuse);
+  await page.locator(`${id('leaderboard')} nav a:not([aria-current])`).first().click();
+  await page.locator(`${id('leaderboard')} ${id('notice')}`).waitFor();
+  assert.equal(await page.locator(id('standing')).count(), 0);
+  await page.unroute(/\/standings$/);
+  await page.locator(`${id('notice')} button`).click();
+  await page.locator(id('notice')).waitFor({ state: 'detached' });
   assert.deepEqual(faults, []);
   await close();
 });
