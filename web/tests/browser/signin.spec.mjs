@@ -109,6 +109,10 @@ test('people sign in with the provider, are invited, and sign out', { timeout: 2
 
   // As an owner Kim stays, until signing out.
   await kim.page.goto(`${url}/console`);
+  await kim.page.route('**/v1/me/session', (route) => route.fulfill({ status: 429, json: { code: 'rate_limited' } }), { times: 1 });
+  await kim.page.locator(id('sign-out')).click();
+  await kim.page.locator(id('still-signed-in')).waitFor();
+  assert.equal(await kim.page.locator(id('console')).getAttribute('data-signed-in'), 'true');
   await kim.page.locator(id('sign-out')).click();
   await kim.page.locator(id('sign-in-with')).waitFor();
   await kim.page.reload();

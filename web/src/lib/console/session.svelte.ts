@@ -13,7 +13,6 @@ const bearer = (token: string): Record<string, string> => (token === COOKIE ? {}
 export class Session {
   readonly #scopes: readonly Me['scope'][];
   readonly #key: string;
-  #leaving: Promise<void> | undefined;
   token = $state('');
   me = $state.raw<Me>();
   /** The arena no longer takes the token. */
@@ -41,7 +40,6 @@ export class Session {
 
   /** Learns how to sign in, and goes on with the browser's session if there is one. */
   async resume(): Promise<void> {
-    await this.#leaving;
     this.ways = await call<Ways>('/v1/signin', {});
     if (this.token || !this.ways.session) return;
     const found = await whose(COOKIE);
@@ -53,9 +51,17 @@ export class Session {
     this.token = COOKIE;
   }
 
-  /** Ends the browser's session. */
-  async leave(): Promise<void> {
-    await call('/v1/me/session', { method: 'DELETE' });
+  /** Signs out. Throws ApiError when the arena has not ended the browser's session: whoever is signed in still is. */
+  async signOut(): Promise<void> {
+    if (this.token === COOKIE || (!this.token && this.without)) await this.#leave();
+    this.clear();
+  }
+
+  /** Ends the browser's session, if it is not over. */
+  async #leave(): Promise<void> {
+    await call('/v1/me/session', { method: 'DELETE' }).catch((cause: unknown) => {
+      if (!(cause instanceof ApiError && cause.status === 401)) throw cause;
+    });
     this.without = undefined;
     if (this.ways) this.ways = { ...this.ways, session: false };
   }
@@ -81,8 +87,8 @@ export class Session {
     this.token = token;
   }
 
-  signOut(expired = false): void {
-    if (this.token === COOKIE && !expired) this.#leaving = this.leave().catch(() => undefined);
+  /** Forgets whoever is signed in, whose token or session is over. */
+  clear(expired = false): void {
     forget(this.#key);
     this.token = '';
     this.me = undefined;
@@ -115,7 +121,7 @@ export class Session {
     try {
       return await answer;
     } catch (cause) {
-      if (cause instanceof ApiError && cause.status === 401 && token === this.token) this.signOut(true);
+      if (cause instanceof ApiError && cause.status === 401 && token === this.token) this.clear(true);
       throw cause;
     }
   }

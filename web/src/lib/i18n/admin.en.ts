@@ -13,7 +13,6 @@ export const adminEn = {
   'nav.people': 'People',
   'nav.tokens': 'Tokens',
   'nav.audit': 'Audit log',
-  'nav.out': 'Sign out',
   'none': 'none',
   'more': 'Older ones',
   'reason': 'Reason',

@@ -14,7 +14,6 @@ export const adminEs: Readonly<Record<AdminKey, string>> = {
   'nav.people': 'Personas',
   'nav.tokens': 'Tokens',
   'nav.audit': 'Registro de auditoría',
-  'nav.out': 'Cerrar sesión',
   'none': 'ninguno',
   'more': 'Más antiguos',
   'reason': 'Motivo',

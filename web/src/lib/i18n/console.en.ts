@@ -7,6 +7,7 @@ export const consoleEn = {
   'nav.tokens': 'Tokens',
   'nav.account': 'Account',
   'nav.out': 'Sign out',
+  'nav.out.failed': 'You are still signed in: the arena has not ended the session. Try again.',
   'who': 'Signed in as {name}',
   'problem.title': 'That didn’t work',
   'problem.network': 'Can’t reach the arena. Your change may not have been saved; try again.',

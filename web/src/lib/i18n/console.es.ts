@@ -8,6 +8,7 @@ export const consoleEs: Readonly<Record<ConsoleKey, string>> = {
   'nav.tokens': 'Tokens',
   'nav.account': 'Cuenta',
   'nav.out': 'Cerrar sesión',
+  'nav.out.failed': 'La sesión sigue abierta: Agora Arena no la ha cerrado. Inténtalo de nuevo.',
   'who': 'Sesión de {name}',
   'problem.title': 'No ha funcionado',
   'problem.network': 'No se puede contactar con Agora Arena. Puede que el cambio no se haya guardado; inténtalo de nuevo.',
