@@ -4,7 +4,7 @@ import { resolve, type Route } from './routes';
 
 class Router {
   route = $state.raw<Route>(resolve(location.pathname, location.search));
-  /** Counts moves to another page, so that focus can follow. */
+  /** Counts moves to another page, so that focus can follow. Another season of a league is the same page. */
   moves = $state(0);
 
   /** The page stands in a frame of another site: it shows one thing and goes nowhere. */
@@ -16,10 +16,10 @@ class Router {
   }
 
   go(to: string, { replace = false } = {}): void {
-    const before = location.pathname;
+    const { page, param } = this.route;
     history[replace ? 'replaceState' : 'pushState'](null, '', to);
     this.#read();
-    if (location.pathname !== before) {
+    if (this.route.page !== page || this.route.param !== param) {
       scrollTo(0, 0);
       this.moves++;
     }

@@ -96,8 +96,10 @@ test('older seasons come when they are asked for, and one by its address without
   await page.locator(id('season-older')).click();
   await page.locator(id('season-older')).waitFor({ state: 'detached' });
   assert.deepEqual(await seasons(), ['2', '1']);
+  await page.locator(id('season-choose')).focus();
   await page.locator(id('season-choose')).selectOption('1');
   await page.locator(`${id('season')}[data-season="1"]`).waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.testid), 'season-choose'); // the next key chooses on
   await page.reload(); // its address alone: the list has not come to it
   await page.locator(`${id('season')}[data-season="1"] ${id('podium')}`).waitFor();
   assert.equal(await page.locator(id('season-choose')).inputValue(), '1');
