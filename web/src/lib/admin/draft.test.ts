@@ -139,6 +139,7 @@ describe('a draft of a league', () => {
     ['elimination', { format: 'elimination', openEnd: true, minSeats: 5, maxSeats: 9, starts: 'season' }],
     ['swiss', { format: 'swiss', swissRounds: 5, forfeit: 30, minutes: 60, schedule: 'CRON_TZ=Europe/Madrid 0 20 * * 5', starts: 'round' }],
     ['crowd', { source: 'pack', packId: 'pk_1', judge: 'crowd', criteria: 'wit', window: 40, minVotes: 2, visibility: 'live' }],
+    ['crowd of owners', { source: 'pack', packId: 'pk_1', judge: 'crowd', criteria: 'wit', rated: false, voterAccounts: true }],
     ['debate', { plays: 'debate', source: 'pack', packId: 'pk_1', judge: 'model', criteria: 'wit', rounds: 4 }],
     ['game', { plays: 'game', game: 'kuhn_poker', gameHash: 'abc', gameOptions: { hands: 9 }, games: 6, duplicate: true, showLegal: false, timeBank: 30, players: 3 }],
     ['delayed', { visibility: 'delayed', delay: 45, byRound: true, canary: 9, judge: 'exact', maxTokens: 9, zeroOverTokens: true, maxCost: 0.5 }],
@@ -148,6 +149,11 @@ describe('a draft of a league', () => {
   ] as const)('%s makes the same league again', (_, over) => {
     const d = draft({ title: 'Cup', slug: 'cup', ...(over as Partial<Draft>) });
     expect(bodyOf(draftOf(previewOf(d)))).toEqual(bodyOf(d));
+  });
+  it('keeps that votes need the token of an owner where it is not rated', () => {
+    const judge = { kind: 'crowd', criteria: 'wit', window_seconds: 40, min_votes: 2, voter_accounts: true };
+    const league = { ...previewOf(draft({ source: 'pack', packId: 'pk_1', rated: false })), judge };
+    expect(patchOf(draftOf(league)).judge).toEqual(judge);
   });
   it('takes back what it no longer says', () => {
     const patch = patchOf(draft({ title: 'Cup', slug: 'cup' }));

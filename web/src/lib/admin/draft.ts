@@ -57,6 +57,8 @@ export interface Draft {
   /** The vote of a crowd, in seconds. */
   window: number;
   minVotes: number;
+  /** Votes need the token of an owner also where the league is not rated; the form has no field for it. */
+  voterAccounts: boolean;
   rounds: number;
   openEnd: boolean;
   /** The cap of an open end. */
@@ -125,7 +127,7 @@ export const emptyDraft = (): Draft => ({
   title: '', description: '', prize: '', rulesText: '', slug: '', plays: 'questions', format: 'ladder', minSeats: 8, maxSeats: MOST_SEATS, double: false, swissRounds: 0, bestOf: '1', champion: [],
   source: 'generator', generator: 'arithmetic', difficulty: 2, packId: '', turns: 2,
   game: '', gameHash: '', hidden: false, gameOptions: {}, games: 2, duplicate: false, showLegal: true, players: 2,
-  judge: 'number', tolerance: 0, partial: false, judges: [], criteria: '', window: 30, minVotes: 1,
+  judge: 'number', tolerance: 0, partial: false, judges: [], criteria: '', window: 30, minVotes: 1, voterAccounts: false,
   rounds: 5, openEnd: false, maxRounds: 50, ...PACE, byRound: false, rated: true, visibility: 'sealed', delay: 30,
   maxTokens: DEFAULT_TOKENS, zeroOverTokens: false, maxCost: 0, canary: 0, rules: '',
   schedule: '', starts: 'season', minutes: 0, forfeit: 120, ...LADDER_CALLS, filler: false, signupUntil: '', allow: [], password: '', agentsPerOwner: 0, minRating: 0, maxRating: 0, minMatches: 0,
@@ -220,7 +222,7 @@ function judgeOf(d: Draft): League['judge'] {
     ...(hasPartial(d) && d.partial ? { partial: true } : {}),
     ...(d.judge === 'panel' ? { agents: [...d.judges] } : {}),
     ...(isAsked(d) && d.criteria ? { criteria: d.criteria } : {}),
-    ...(d.judge === 'crowd' ? { window_seconds: d.window, min_votes: d.minVotes, ...(d.rated ? { voter_accounts: true } : {}) } : {}),
+    ...(d.judge === 'crowd' ? { window_seconds: d.window, min_votes: d.minVotes, ...(d.rated || d.voterAccounts ? { voter_accounts: true } : {}) } : {}),
   };
 }
 
@@ -304,7 +306,7 @@ export function draftOf(l: League): Draft {
     source: l.pack_id ? 'pack' : 'generator', packId: l.pack_id ?? '', generator: l.generator?.name ?? was.generator, difficulty: l.generator?.difficulty ?? was.difficulty,
     turns: l.debate?.turns ?? was.turns,
     ...(g ? { game: g.name, gameHash: g.hash, hidden: g.hidden, gameOptions: g.options, games: g.games, duplicate: g.duplicate, showLegal: g.showLegal, timeBank: g.bank, players: l.max_seats } : {}),
-    judge: j.kind || was.judge, tolerance: j.tolerance ?? 0, partial: !!j.partial, judges: j.agents ?? [], criteria: j.criteria ?? '', window: j.window_seconds || was.window, minVotes: j.min_votes || was.minVotes,
+    judge: j.kind || was.judge, tolerance: j.tolerance ?? 0, partial: !!j.partial, judges: j.agents ?? [], criteria: j.criteria ?? '', window: j.window_seconds || was.window, minVotes: j.min_votes || was.minVotes, voterAccounts: !!j.voter_accounts,
     rounds: l.rounds ?? was.rounds, openEnd: l.rounds === null, maxRounds: l.max_rounds ?? was.maxRounds, timeLimit: l.time_limit_seconds, breakSeconds: l.break_seconds ?? 0,
     byRound: l.score_mode === 'rounds', rated: l.rated, visibility, delay: delay ? Number(delay) : was.delay,
     maxTokens: l.max_tokens || was.maxTokens, zeroOverTokens: l.max_tokens_policy === 'zero_points', maxCost: l.max_cost_usd ?? 0, canary: l.canary ?? 0, rules: l.rules.join('\n'),
