@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { ArenaEvent } from '../api/contract';
+import type { ArenaEvent, Match, MatchStatus } from '../api/contract';
 import { applyEvent, applyEvents } from './apply';
 import { emptyMatch, fromSnapshot, isOver, lastRound, ranking, verdict, type MatchState } from './state';
 
@@ -192,5 +192,14 @@ describe('what should not happen', () => {
     expect(m).toMatchObject({ status: 'void', voidReason: 'the game failed', voidCode: 'game_failed' });
     expect(isOver(m)).toBe(true);
     expect(applyEvent(running, { ...next, type: 'match_void', league: 'trivia', reason: 'rain' }).voidCode).toBeUndefined();
+  });
+
+  it('a match that ends before it began is canceled, unless its snapshot says that it is void', () => {
+    const scheduled = read('duel').find((e) => e.type === 'match_scheduled')!;
+    const end = { match_id: 'm', seq: 2, ts: scheduled.ts, type: 'match_void', league: 'trivia', reason: 'rain' } as ArenaEvent;
+    const ended = (before: MatchState, last = end) => applyEvents(before, [{ ...scheduled, seq: 1 } as ArenaEvent, last]).status;
+    const snapshot = (status: MatchStatus) => fromSnapshot({ match_id: 'm', status, seats: [], visibility: 'sealed' } as unknown as Match);
+    expect([start, ...(['scheduled', 'cancelled', 'void'] as const).map(snapshot)].map((before) => ended(before))).toEqual(['cancelled', 'cancelled', 'cancelled', 'void']);
+    expect(ended(start, { ...end, void_code: 'too_few_agents' } as ArenaEvent)).toBe('void');
   });
 });

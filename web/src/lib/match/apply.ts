@@ -1,4 +1,4 @@
-import type { ArenaEvent, SeatBrief } from '../api/contract';
+import type { ArenaEvent, SeatBrief, VoidCode } from '../api/contract';
 import { closedTurn, openTurn } from '../game/turn';
 import { debateOf } from './debate';
 import { emptyMatch, shownAs, type Entry, type Lane, type MatchState, type Phase, type Round, type Seat } from './state';
@@ -23,13 +23,23 @@ export function applyEvent(state: MatchState, event: ArenaEvent): MatchState {
   return { ...dispatch(state, event), seq };
 }
 
+/**
+ * Whether a match_void event is that of a canceled match: one that has not begun and was ended by somebody, unless its
+ * snapshot says that it is void. Older logs have no code.
+ */
+function canceled(state: MatchState, code?: VoidCode): boolean {
+  if (state.startedAt || state.madeVoid) return false;
+  return !code || code === 'operator' || code === 'season_finished' || code.startsWith('cancelled_');
+}
+
 function dispatch(state: MatchState, event: ArenaEvent): MatchState {
   switch (event.type) {
     case 'match_scheduled':
-      // The first event of a log: what a snapshot knew of the end is not known yet.
+      // The first event of a log: what a snapshot knew of the end is not shown yet.
       return withSeats(
         {
           ...emptyMatch(state.id), viewers: state.viewers, counted: state.counted, league: event.league, rated: event.rated, startsAt: event.starts_at,
+          ...(state.madeVoid ? { madeVoid: true } : {}),
           ...(event.unrated_reason ? { unrated: event.unrated_reason } : {}),
         },
         event.seats,
@@ -59,7 +69,10 @@ function dispatch(state: MatchState, event: ArenaEvent): MatchState {
     case 'match_finished':
       return matchFinished(state, event);
     case 'match_void':
-      return { ...state, status: 'void', voidReason: event.reason, ...(event.void_code ? { voidCode: event.void_code } : {}), finishedAt: event.ts };
+      return {
+        ...state, status: canceled(state, event.void_code) ? 'cancelled' : 'void', voidReason: event.reason,
+        ...(event.void_code ? { voidCode: event.void_code } : {}), finishedAt: event.ts,
+      };
     case 'thinking':
     case 'spawn_subagent':
     case 'tool_call':

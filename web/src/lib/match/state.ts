@@ -117,6 +117,8 @@ export interface MatchState {
   readonly voidReason?: string;
   /** The kind of voidReason; undefined in older logs. */
   readonly voidCode?: VoidCode;
+  /** The snapshot says that the match is void; the log has one event for void and canceled matches. */
+  readonly madeVoid?: true;
   readonly seats: Readonly<Record<string, Seat>>;
   /** Agent ids in seat order. */
   readonly order: readonly string[];
@@ -161,6 +163,7 @@ export function fromSnapshot(m: Match): MatchState {
     ...(m.unrated_reason ? { unrated: m.unrated_reason } : {}),
     ...(m.void_reason ? { voidReason: m.void_reason } : {}),
     ...(m.void_code ? { voidCode: m.void_code } : {}),
+    ...(m.status === 'void' ? { madeVoid: true } : {}),
     seats, order: m.seats.map((s) => s.agent_id), viewers: m.viewers,
   };
 }
