@@ -59,8 +59,10 @@ test('an owner confirms an address, and gets a new token by mail', { timeout: PA
   assert.equal(new URL(page.url()).hash, '');
   await go('/console/account');
   await page.locator(`${id('mails')}[data-confirmed="true"]`).waitFor();
+  await page.locator(`${id('mails')} [name="email"]`).fill('kim@example.com');
   await page.locator('#mail-pauses').uncheck();
   await page.locator('#mail-pauses:enabled').waitFor();
+  assert.equal(await page.locator(`${id('mails')} [name="email"]`).inputValue(), 'kim@example.com');
   await page.reload();
   await page.locator('#mail-pauses:not(:checked)').waitFor();
 
