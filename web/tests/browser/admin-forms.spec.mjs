@@ -3,7 +3,7 @@
 //   scripts/browser-test.sh admin-forms.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, id, mapAll, once, open, pair, PATIENCE } from './kit/kit.mjs';
+import { ADMIN, api, id, mapAll, once, open, pair, PATIENCE, send } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
 
@@ -74,6 +74,26 @@ test('parts of a list that overlap show an agent once, and one of a later part i
   assert.deepEqual(await rows(), made.map((a) => a.id));
   await row(1).locator(id('agent-pause')).click();
   await row(1).locator(id('agent-resume')).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('agents that a league allows are named and can be taken off, also those that no list has', { timeout: PATIENCE }, async (t) => {
+  const [agent] = await pair(t, 'trivia');
+  const slug = `allowed-${once()}`;
+  const league = { slug, title: slug, generator: { name: 'arithmetic' }, judge: 'number', time_limit_seconds: 5, rated: false, entry: { allow: [agent.id] } };
+  assert.equal((await send('POST', '/v1/leagues', league)).status, 201);
+  const { page, faults, close, go } = await open('', { kept: KEPT });
+  await page.route((url) => url.pathname === '/v1/agents', (route) => route.fulfill({ json: { items: [], next_cursor: '' } }));
+  await go(`/admin/leagues/${slug}/edit`);
+  await page.locator(id('step-who')).click();
+  const row = page.locator(`${id('picker')}[data-field="allow"] .tick`, { hasText: agent.name });
+  await row.locator('[type="checkbox"]').click();
+  await row.waitFor({ state: 'detached' });
+  await page.locator(id('wizard-next')).click();
+  await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
+  assert.equal((await api(`/v1/leagues/${slug}`)).entry.allow, undefined);
+  assert.equal((await send('DELETE', `/v1/leagues/${slug}`)).ok, true);
   assert.deepEqual(faults, []);
   await close();
 });
