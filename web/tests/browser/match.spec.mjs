@@ -112,6 +112,7 @@ test('the commentary states a closed round, and the browser keeps the choice to 
   const caption = page.locator(id('caption'));
   await page.locator(`${id('caption')}[data-rule="nobody"]`).waitFor();
   await caption.filter({ hasText: 'No points for anyone in this round.' }).waitFor();
+  assert.equal(await caption.getAttribute('aria-live'), 'off'); // the page itself says that the round is over
   const { height } = await caption.locator('..').boundingBox();
 
   await page.locator(id('captions')).click();
