@@ -3,7 +3,7 @@
 //   scripts/browser-test.sh admin-forms.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, id, mapAll, once, open, pair, PATIENCE, send } from './kit/kit.mjs';
+import { ADMIN, api, heldDuel, id, mapAll, once, open, pair, PATIENCE, send } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
 
@@ -94,6 +94,29 @@ test('agents that a league allows are named and can be taken off, also those tha
   await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
   assert.equal((await api(`/v1/leagues/${slug}`)).entry.allow, undefined);
   assert.equal((await send('DELETE', `/v1/leagues/${slug}`)).ok, true);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('a match is made void under its own reason, and Escape leaves it alone', { timeout: PATIENCE }, async (t) => {
+  const duels = [];
+  for (const title of ['First', 'Second']) duels.push(await heldDuel(t, title, 1, { rounds: 1, time_limit_seconds: 300, rated: false }));
+  const { page, faults, close } = await open('/admin/matches', { kept: KEPT });
+  const opener = (n) => page.locator(`${id('open-match')}[data-match="${duels[n].match_id}"][data-status="running"] ${id('end-match')}`);
+  const reason = page.locator(`${id('typed')} [name="reason"]`);
+  const hint = page.locator(`${id('hold')} + [role="status"]`);
+  await opener(0).click();
+  const unarmed = await hint.textContent();
+  await reason.fill('of the first');
+  await page.locator(id('hold')).evaluate((button) => button.click()); // as a screen reader clicks
+  await hint.filter({ hasNotText: unarmed }).waitFor();
+  await opener(1).click();
+  await page.locator(`${id('typed')}:focus`).waitFor();
+  assert.deepEqual([await reason.inputValue(), await hint.textContent()], ['', unarmed]);
+  await page.keyboard.press('Escape');
+  await page.locator(id('typed')).waitFor({ state: 'detached' });
+  assert.equal(await opener(1).evaluate((b) => b === document.activeElement), true);
+  for (const duel of duels) duel.letGo();
   assert.deepEqual(faults, []);
   await close();
 });

@@ -272,7 +272,12 @@ test('a token lives in the tab, is shown once, and ends when it is revoked', asy
   await page.locator(`${id('sign-in')} button`).click();
   await page.locator(id('tokens')).waitFor();
   assert.deepEqual(await page.evaluate(() => [sessionStorage.getItem('arena.owner'), localStorage.getItem('arena.owner')]), [null, second]);
-  await page.getByRole('button', { name: 'Revoke first', exact: true }).click();
+  const revoke = page.getByRole('button', { name: 'Revoke first', exact: true });
+  await revoke.click();
+  await page.keyboard.press('Escape'); // the focus is on the second button, and goes back to the first
+  await revoke.waitFor();
+  assert.equal(await revoke.evaluate((b) => b === document.activeElement), true);
+  await revoke.click();
   await page.getByRole('button', { name: 'Revoke first for good' }).click();
   await page.locator(id('token')).nth(1).waitFor({ state: 'detached' });
   assert.equal((await send('GET', '/v1/me', undefined, first)).status, 401);
