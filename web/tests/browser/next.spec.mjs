@@ -115,6 +115,28 @@ test('TV mode shows a live match, moves on when it ends, and says what comes whe
   await close();
 });
 
+test('TV mode names an elimination a final once few are left', { timeout: PATIENCE }, async (t) => {
+  const { match_id, letGo } = await heldDuel(t, 'Few', 1, { rounds: 1, time_limit_seconds: 300, rated: false });
+  const real = await until('running match', async () => {
+    const m = await api(`/v1/matches/${match_id}`);
+    return m.status === 'running' && m;
+  });
+  const { page, faults, go, close } = await open('');
+  let left = 6;
+  const seats = () => Array.from({ length: 6 }, (_, i) => ({ ...real.seats[0], agent_id: `ag_${i}`, state: i < left ? 'active' : 'out' }));
+  await restage(page, (lobby) => ({ ...lobby, live: [{ ...real, format: 'elimination', seats: seats() }] }));
+  await page.clock.install();
+  await go('/tv');
+  await page.locator(`${id('tv')}[data-present="${match_id}"]`).waitFor();
+  assert.equal(await page.locator(`${id('tv')} .final`).count(), 0);
+  left = 3;
+  await page.clock.fastForward(30_000); // the lobby is read again
+  await page.locator(`${id('tv')} .final`).waitFor();
+  letGo();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 /** Puts a double in the place of the browser's notifications. */
 async function notifications(page, permission) {
   await page.addInitScript((first) => {
