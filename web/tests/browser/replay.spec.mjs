@@ -150,6 +150,7 @@ test('a log from a file plays, whatever strangers wrote in it', { timeout: PATIE
   // What is wrong is told by line.
   await choose(poisoned.toSpliced(2, 1, '{"seq":').join('\n'));
   await page.locator(id('replay-bad'), { hasText: 'Line 3: it is not JSON' }).waitFor();
+  assert.equal(await page.locator(id('replay-file')).inputValue(), ''); // else the same file, corrected, would be no change
   await choose(poisoned.toSpliced(4, 1).join('\n'));
   await page.locator(id('replay-bad'), { hasText: 'Line 5: "seq" should be 5' }).waitFor();
   await choose('');
