@@ -1,13 +1,14 @@
 // The server's clock, guessed from what the server says. Every sample proves a
 // lower bound: at the moment it came in, the server's clock stood at or after
 // the sample's time. The best bound is kept, so a slow network or an old event
-// can only be ignored, never pull the clock back.
+// can only be ignored, never pull the clock back. That holds against a clock that
+// nobody sets: one set forward would keep the present ahead for good.
 
 export class ServerClock {
   #offset = Number.NEGATIVE_INFINITY;
   readonly #now: () => number;
 
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number = () => performance.timeOrigin + performance.now()) {
     this.#now = now;
   }
 

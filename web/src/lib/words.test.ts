@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ServerClock } from './clock';
 import { countdown, delta, duration, elo, milliseconds, points, relative, shortHash } from './format';
 import { huesOf, markOf } from './mark';
@@ -33,6 +33,15 @@ describe('the server clock', () => {
     clock.sample(new Date(4000).toISOString());
     clock.sample('not a time');
     expect(clock.now()).toBe(5000);
+  });
+  it('does not follow a clock that is set', () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const clock = new ServerClock();
+    clock.sample(new Date().toISOString());
+    const before = clock.now();
+    vi.setSystemTime(Date.now() + 3_600_000);
+    expect(clock.now() - before).toBeLessThan(600_000);
+    vi.useRealTimers();
   });
 });
 
