@@ -77,8 +77,5 @@ export const clockTime = (at: number, language = 'en'): string => new Intl.DateT
 export const percent = (part: number, language = 'en'): string =>
   numbers(language, { style: 'percent', maximumFractionDigits: 0 }).format(part);
 
-/** The ends of a SHA-256: enough to compare by eye. */
-export const shortHash = (hash: string): string => `${hash.slice(0, 6)}…${hash.slice(-6)}`;
-
 /** A name inside a sentence: its writing direction does not affect the words around it (U+2068 and U+2069). */
 export const isolated = (name: string): string => `\u2068${name}\u2069`;

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ServerClock } from './clock';
-import { countdown, delta, duration, elo, milliseconds, points, relative, shortHash } from './format';
+import { countdown, delta, duration, elo, milliseconds, points, relative } from './format';
 import { huesOf, markOf } from './mark';
 import { resolve } from './routes';
 
@@ -22,7 +22,6 @@ describe('format', () => {
     expect(relative(0, 180_000)).toBe('3 min. ago');
     expect(relative(7_200_000, 0, 'es')).toBe('dentro de 2 h');
   });
-  it('cuts a hash to its ends', () => expect(shortHash('0123456789abcdef0123')).toBe('012345…ef0123'));
 });
 
 describe('the server clock', () => {
