@@ -1,14 +1,9 @@
 import { agentEn } from '../i18n/agent.en';
 import { agentEs } from '../i18n/agent.es';
-import { textsOf, words } from '../i18n/index.svelte';
+import { textsOf } from '../i18n/index.svelte';
 
 /** The texts of an agent's page that come with it, not with the first view. */
-export const { t: ta, tx: tax } = textsOf(agentEn, agentEs);
+export const { t: ta, tn: tan, tx: tax } = textsOf(agentEn, agentEs);
 
 /** Why a match that was won cost rating, by the rounds that were not compared. */
-export const fellText = (leftOut: number): string => {
-  if (!leftOut) return ta('fell.rounds');
-  const base = 'fell.left';
-  const form = new Intl.PluralRules(words.language).select(leftOut) === 'one' ? 'one' : 'other';
-  return ta(`${base}_${form}`, { n: leftOut });
-};
+export const fellText = (leftOut: number): string => (leftOut ? tan('fell.left', leftOut) : ta('fell.rounds'));

@@ -6,7 +6,8 @@ export { fill, type Params };
 
 export type Language = 'en' | 'es';
 /** A key with _one and _other forms, without the ending. */
-export type PluralKey = Key extends infer K ? (K extends `${infer Base}_one` ? Base : never) : never;
+type PluralOf<K> = K extends `${infer Base}_one` ? Base : never;
+export type PluralKey = PluralOf<Key>;
 
 const KEY = 'arena.language';
 
@@ -28,15 +29,15 @@ class Words {
 
   readonly t = (key: Key, params: Params = {}): string => fill(this.#words[key], params);
 
-  readonly tn = (base: PluralKey, n: number, params: Params = {}): string => {
-    const form = new Intl.PluralRules(this.language).select(n) === 'one' ? 'one' : 'other';
-    return fill(this.#words[`${base}_${form}` as Key], { n, ...params });
-  };
+  readonly tn = (base: PluralKey, n: number, params: Params = {}): string => fill(this.#words[`${base}_${form(this.language, n)}` as Key], { n, ...params });
 
   /** The text of a key that is put together from data, or the fallback when there is none. */
   readonly tx = (key: string, fallback: string, params: Params = {}): string =>
     Object.hasOwn(this.#words, key) ? fill(this.#words[key as Key], params) : fallback;
 }
+
+/** The ending of the text for a number of things. */
+const form = (language: Language, n: number) => (new Intl.PluralRules(language).select(n) === 'one' ? 'one' : 'other');
 
 function stored(): Language | undefined {
   try {
@@ -63,6 +64,7 @@ export function textsOf<K extends string>(en: Readonly<Record<K, string>>, es: R
   const dictionary = () => (words.language === 'es' ? es : en);
   return {
     t: (key: K, params: Params = {}): string => fill(dictionary()[key], params),
+    tn: (base: PluralOf<K>, n: number, params: Params = {}): string => fill(dictionary()[`${base}_${form(words.language, n)}` as K], { n, ...params }),
     /** The text of a key that is put together from data, or the fallback when there is none. */
     tx: (key: string, fallback: string, params: Params = {}): string => (Object.hasOwn(dictionary(), key) ? fill(dictionary()[key as K], params) : fallback),
   };
