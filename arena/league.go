@@ -154,6 +154,15 @@ type GeneratorSpec struct {
 	Difficulty int    `json:"difficulty,omitempty"` // 1..5, default 2
 }
 
+// The longest times of a league.
+const (
+	MaxTimeLimit = 10 * time.Minute // of a round
+	MaxTimeBank  = time.Hour        // of a seat of a game
+	// MaxAnswerTime is the longest time that a seat may have for one answer. What
+	// must last as long as a task is valid derives its time from it.
+	MaxAnswerTime = MaxTimeLimit + MaxTimeBank
+)
+
 // Settings are the settings of a league. A match keeps the copy from the time at
 // which it was scheduled.
 type Settings struct {

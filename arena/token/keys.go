@@ -23,8 +23,8 @@ import (
 
 const (
 	// DefaultMaxLifetime is the maximum lifetime of a task token: the longest time
-	// limit of a round, ten minutes, and a margin.
-	DefaultMaxLifetime = 10*time.Minute + 30*time.Second
+	// that a seat may have for an answer, and a margin.
+	DefaultMaxLifetime = arena.MaxAnswerTime + 30*time.Second
 	// DefaultOverlap is how long a new key is published before it signs: twice
 	// the time for which a JWK set may be cached.
 	DefaultOverlap = 2 * cacheFor

@@ -22,7 +22,6 @@ const (
 	maxRounds        = 200
 	defaultMaxRounds = 50
 	minTimeLimit     = time.Second
-	maxTimeLimit     = 10 * time.Minute
 	maxBreak         = time.Minute
 	maxTurns         = 5
 	maxAskedSeats    = 8
@@ -30,7 +29,6 @@ const (
 	maxCostUSD       = 1_000_000
 	defaultGames     = 2 // so that each seat begins once
 	maxGames         = 20
-	maxTimeBank      = time.Hour
 	maxGameSeats     = 16
 	maxPause         = 24 * time.Hour
 )
@@ -145,8 +143,8 @@ func Check(s arena.Settings) []arena.FieldError {
 	}
 	c.between("rounds", s.Rounds, 0, maxRounds, " (0 or null: open end)")
 	c.between("max_rounds", s.MaxRounds, 1, maxRounds, "")
-	c.require(s.TimeLimit >= minTimeLimit && s.TimeLimit <= maxTimeLimit,
-		"time_limit_seconds", "must be %g to %g", minTimeLimit.Seconds(), maxTimeLimit.Seconds())
+	c.require(s.TimeLimit >= minTimeLimit && s.TimeLimit <= arena.MaxTimeLimit,
+		"time_limit_seconds", "must be %g to %g", minTimeLimit.Seconds(), arena.MaxTimeLimit.Seconds())
 	c.require(s.Break >= 0 && s.Break <= maxBreak, "break_seconds", "must be 0 to %g", maxBreak.Seconds())
 	c.between("max_tokens", s.MaxTokens, 1, pack.MaxTokens, "")
 	c.require(s.MaxTokensPolicy == arena.NoteTokens || s.MaxTokensPolicy == arena.ZeroPointsTokens,
@@ -231,7 +229,7 @@ func (c *checker) game(s arena.Settings) {
 	c.require(s.Rounds == 0, "rounds", "must be null: a game ends by its rules")
 	c.require(s.ScoreMode == arena.ScoreResult, "score_mode", "must be result or left out: a game is rated by its result")
 	c.between("game.games_per_match", s.Game.Games, 1, maxGames, "")
-	c.require(s.Game.TimeBank >= 0 && s.Game.TimeBank <= maxTimeBank, "game.time_bank_seconds", "must be 0 to %g", maxTimeBank.Seconds())
+	c.require(s.Game.TimeBank >= 0 && s.Game.TimeBank <= arena.MaxTimeBank, "game.time_bank_seconds", "must be 0 to %g", arena.MaxTimeBank.Seconds())
 }
 
 // pace checks how often a league may call its agents.

@@ -51,7 +51,7 @@ type timing struct {
 	ping  time.Duration // between pings, and for a pong
 	write time.Duration // for one frame
 	poll  time.Duration // between reads of the folder
-	keep  time.Duration // how long a file of the arena stays in the folder
+	keep  time.Duration // how long a file of the arena stays in the folder: longer than any task is open
 	fresh time.Duration // how long a connection counts as open after its last heartbeat
 	greet time.Duration // how long a hello is valid for matches
 }
@@ -79,7 +79,7 @@ func newCore(o Options) (*core, error) {
 		o: o, secret: correlationSecret(o.Key),
 		timing: timing{
 			hello: 5 * time.Second, ping: 10 * time.Second, write: 5 * time.Second, poll: time.Second,
-			keep: 10 * time.Minute, fresh: 30 * time.Second, greet: 2 * time.Minute,
+			keep: arena.MaxAnswerTime + time.Minute, fresh: 30 * time.Second, greet: 2 * time.Minute,
 		},
 		waiting: map[string][]chan arrival{},
 	}

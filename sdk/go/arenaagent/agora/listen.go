@@ -18,7 +18,7 @@ const (
 	maxMessage       = 1 << 20 // the most that is read of a message
 	conversationTTL  = time.Hour
 	maxConversations = 4096
-	messageLimit     = 11 * time.Minute // no task takes longer
+	messageLimit     = 71 * time.Minute // no task takes longer: ten minutes and an hour of time bank
 )
 
 // Agent is an agent that listens: an http.Handler for its base URL, whatever
