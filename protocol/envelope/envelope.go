@@ -19,12 +19,13 @@ import (
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// The limits of an envelope.
+// The limits of an envelope. The arena's own have no MaxBody and no MaxResult:
+// a REQUEST is as long as its task.
 const (
-	Version      = "1.0" // must match exactly
-	MaxID        = 128   // characters of id, thread.id and request_id
-	MaxName      = 200   // bytes of sender.name and sender.url
-	MaxBody      = 32 << 10
+	Version      = "1.0"    // must match exactly
+	MaxID        = 128      // characters of id, thread.id and request_id
+	MaxName      = 200      // bytes of sender.name and sender.url
+	MaxBody      = 32 << 10 // of what an agent posts
 	MaxResult    = 64 << 10 // of a RESULT: as much as a reply of any protocol
 	DefaultTTL   = 300 * time.Second
 	MaxTTL       = 24 * time.Hour
@@ -117,13 +118,19 @@ func (e *Envelope) TTL() time.Duration {
 // Prevention", rule 1).
 func (e *Envelope) Fresh(now time.Time) bool { return now.Sub(e.TS).Abs() < Window }
 
-// Decode reads an envelope and checks its form and its signature, but not its
-// time, its payload or its place in a thread. The failures are malformed,
-// too_large and unauthorized (the signature).
+// Decode reads an envelope that an agent posts and checks its size, its form and
+// its signature, but not its time, its payload or its place in a thread. The
+// failures are malformed, too_large and unauthorized (the signature).
 func Decode(body []byte) (*Envelope, error) {
+	if len(body) > MaxResult {
+		return nil, tooLarge(MaxResult)
+	}
 	e, unsigned, signature, err := parse(body)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case e.Type != TypeResult && len(body) > MaxBody:
+		return nil, tooLarge(MaxBody)
 	}
 	key, err := ParseDID(e.Sender.ID)
 	if err != nil {
@@ -135,11 +142,8 @@ func Decode(body []byte) (*Envelope, error) {
 	return e, nil
 }
 
-// parse is Decode without the sender's key.
+// parse is Decode without the limits of size and the sender's key.
 func parse(body []byte) (e *Envelope, unsigned, signature []byte, err error) {
-	if len(body) > MaxResult {
-		return nil, nil, nil, tooLarge(MaxResult)
-	}
 	canonical, err := canonicalOf(body)
 	if err != nil {
 		return nil, nil, nil, malformed("the body is not the JSON of an envelope: %s", err)
@@ -184,8 +188,6 @@ func (e *Envelope) check() error {
 		return malformed("thread.id: must be 1 to %d of A-Z a-z 0-9 _ : . -", MaxID)
 	case e.TTL() < time.Second || e.TTL() > MaxTTL:
 		return malformed("meta.ttl: must be 1 to %d seconds", int(MaxTTL.Seconds()))
-	case e.Type != TypeResult && len(e.Body) > MaxBody:
-		return tooLarge(MaxBody)
 	}
 	if e.Recipient != nil {
 		if _, err := ParseDID(e.Recipient.ID); err != nil {

@@ -29,7 +29,7 @@ func (d *Driver) Profile() (protocol.Profile, error) {
 		},
 		Untrusted: "The agent does not accept the arena's envelopes. It must know the arena's did:key, which GET {issuer}/relay/health returns. With an SDK: ARENA={issuer}.",
 		Reply:     `Answer REQUEST with an OFFER, and ACCEPT with a RESULT: {"request_id":"…","status":"success","output":{"answer":"…"}}.`,
-		Silent:    true, LongTask: 24 << 10, // a REQUEST has 32 KiB at most
+		Silent:    true, LongTask: 40 << 10,
 		Forgeries: forgeries,
 		NotApplicable: map[string]string{
 			"token.missing": "the relay delivers no unsigned envelopes", "token.none": "signatures of envelopes have one algorithm",

@@ -215,6 +215,24 @@ func TestDriver_outcomes(t *testing.T) {
 	}
 }
 
+// The limits of envelopes are for agents: a task may be longer than what an agent
+// may post, as the last turn of a debate or a game with a large observation is.
+func TestDriver_large_task(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.play(result(envelope.ResultSuccess, `{"answer":"x"}`))
+	a := attempt(enough)
+	a.Task.Description = strings.Repeat("<said>\n", 4<<10)
+	a.Task.Observation = json.RawMessage(`{"board":"` + strings.Repeat("x", envelope.MaxResult-12) + `"}`)
+	send, err := w.driver().Prepare(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := send(t.Context()); r.Outcome != arena.OutcomeAnswered || len(r.Request) < envelope.MaxResult {
+		t.Errorf("%s %s (%s) after a REQUEST of %d bytes", r.Outcome, r.Reason, r.Detail, len(r.Request))
+	}
+}
+
 // The task's request is what the text says a REQUEST is, and holds AAP's task.
 func TestDriver_request(t *testing.T) {
 	t.Parallel()
