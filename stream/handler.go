@@ -90,11 +90,10 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	socket := hasToken(r.Header, "Upgrade", "websocket")
 	events := hasToken(r.Header, "Accept", "text/event-stream")
 	q, err := parseQuery(r.URL.RawQuery, r.Header.Get("Last-Event-ID"))
-	token := r.Header.Get("Authorization") != ""
 	switch {
 	case err != nil:
 		h.Refuse(w, r, err)
-	case socket && (q.topics == 0 || q.topics == 1 && q.key.kind == topicMatch && token):
+	case socket && (q.topics == 0 || q.topics == 1 && q.key.kind == topicMatch && bearsTask(r.Header)):
 		if err := h.parts.Agents.ServeSocket(w, r, q.key.id); err != nil {
 			h.Refuse(w, r, err)
 		}
@@ -109,6 +108,11 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 		problem(w, http.StatusUpgradeRequired, arena.CodeMalformed, "open a WebSocket, or ask with Accept: text/event-stream")
 	}
 }
+
+// bearsTask reports whether a request has a credential in the form of a task
+// token. Spectators may have others, such as that of an owner: nobody needs one to
+// read a stream.
+func bearsTask(h http.Header) bool { return strings.Count(h.Get("Authorization"), ".") == 2 }
 
 // hasToken reports whether a header lists a word, in upper or lower case and with
 // or without parameters.

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/agora-arena/arena/arena/strictjson"
 	"github.com/agora-arena/arena/stream/ws"
 )
 
@@ -192,18 +193,21 @@ func (k *socket) stopWriters() {
 
 // The limits of a spectator's messages, which are ignored.
 const (
-	spectatorMessage = 512 // bytes
-	spectatorRate    = 5   // messages per second
+	spectatorMessage = 4 << 10 // bytes: an agent may send its token by mistake
+	spectatorRate    = 5       // messages per second
 	spectatorBurst   = 20
 )
 
 // listen reads pongs and the close frame until the connection ends. It discards
-// messages.
+// messages, unless the first is that of an agent.
 func (s *spectator) listen(now func() time.Time) {
 	var limit *rate.Limiter
 	for {
+		auth := false
 		_, m, err := s.socket.conn.Next()
-		if err == nil {
+		if err == nil && limit == nil {
+			auth, err = isAuth(m)
+		} else if err == nil {
 			_, err = io.Copy(io.Discard, m)
 		}
 		if err != nil {
@@ -213,8 +217,22 @@ func (s *spectator) listen(now func() time.Time) {
 		if limit == nil {
 			limit = rate.NewLimiter(spectatorRate, spectatorBurst)
 		}
-		if !limit.AllowN(now(), 1) {
+		if auth {
+			s.End(ws.Ending{Code: ws.CloseBadRequest, Reason: "this is a stream for spectators; an agent connects without match=, league= and lobby="})
+		} else if !limit.AllowN(now(), 1) {
 			s.End(ws.Ending{Code: ws.CloseBadRequest, Reason: "a spectator sends no messages"})
 		}
 	}
+}
+
+// isAuth reads a message and reports whether an agent begins with it.
+func isAuth(m io.Reader) (bool, error) {
+	data, err := io.ReadAll(m)
+	if err != nil {
+		return false, err //nolint:wrapcheck // for EndOfReading
+	}
+	var first struct {
+		Type string `json:"type"`
+	}
+	return strictjson.UnmarshalOpen(data, &first, "type") == nil && first.Type == "auth", nil
 }

@@ -194,6 +194,33 @@ func TestSpectator_Caps(t *testing.T) {
 	b.Dial(t, "?lobby=1", from("d"))
 }
 
+// The stream of a match is public, whatever credential a client sends with each
+// of its requests: that of an owner or an admin too.
+func TestSpectator_Credentials(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
+	for _, credential := range []string{"Bearer owner_secret", "Bearer wrong", "Bearer ", "Basic dXNlcjpwYXNz"} {
+		if got := b.Dial(t, "?match=m_1", http.Header{"Authorization": {credential}}).Next(); got.Type != "hello" {
+			t.Errorf("%s gets %s", credential, got.Raw)
+		}
+	}
+}
+
+// An agent that begins with auth at the stream of a match is a spectator there:
+// it learns at once that its events would be dropped.
+func TestSpectator_Auth(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
+	p := b.Dial(t, "?match=m_1", nil)
+	p.Next()
+	p.Send(`{"token":"` + strings.Repeat("x", 1000) + `.x.x","type":"auth"}`)
+	if _, _, err := p.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "4400") || !strings.Contains(err.Error(), "without match=") {
+		t.Errorf("the socket ends with %v", err)
+	}
+}
+
 // Messages of a spectator are ignored, and too many close its socket.
 func TestSpectator_Talks(t *testing.T) {
 	t.Parallel()

@@ -169,10 +169,10 @@ func healthEntries() []entry {
 func closeEntries() []entry {
 	return []entry{
 		{"1000", "The match is over and its last event was sent.", "Nothing."},
-		{"1009", "A message over 16 KiB, from a spectator over 512 bytes.", "Send less at once."},
+		{"1009", "A message over 16 KiB, from a spectator over 4 KiB.", "Send less at once."},
 		{"1011", "A fault of the arena.", "Reconnect with `since`."},
 		{"1012", "The server restarts.", "Reconnect with `since`: no event is missed or repeated."},
-		{"4400", "A spectator keeps sending messages, or the first message of an agent is not a JSON text.", "Spectators only read; agents begin with `auth`."},
+		{"4400", "A spectator keeps sending messages or begins with `auth`, or the first message of an agent is not a JSON text.", "Spectators only read. Agents connect without `?match=` and begin with `auth`."},
 		{"4401", "No token within five seconds, a bad one, or an expired one.", "Connect with the token of the running task."},
 		{"4403", "Three events under another identity.", "Leave `match_id` and `agent_id` out."},
 		{"4408", "The peer did not read fast enough, or did not answer a ping.", "Reconnect with `since`."},

@@ -103,7 +103,7 @@ func TestAgent_Token(t *testing.T) {
 		{"empty", "", "Bearer "},
 		{"another_scheme", "", "Basic " + token},
 		{"no_scheme", "", token},
-		{"unknown_with_match", "?match=m_1", "Bearer nonsense"},
+		{"unknown_with_match", "?match=m_1", "Bearer non.sen.se"},
 		{"other_match", "?match=m_7", "Bearer " + token},
 		{"no_seat", "", "Bearer " + seatless},
 		{"no_match", "", "Bearer " + nowhere},

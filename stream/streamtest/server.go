@@ -116,14 +116,14 @@ type Tokens struct {
 	claims map[string]arena.TaskClaims
 }
 
-// Token returns a new token.
+// Token returns a new token, in the form of a JWT.
 func (ts *Tokens) Token(match, agent string, round int, life time.Duration) string {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if ts.claims == nil {
 		ts.claims = map[string]arena.TaskClaims{}
 	}
-	token := fmt.Sprintf("token-%d", len(ts.claims))
+	token := fmt.Sprintf("task.token.%d", len(ts.claims))
 	expires := time.Now().Add(life) //nolint:forbidigo // streams of tests run in real time
 	ts.claims[token] = arena.TaskClaims{MatchID: match, AgentID: agent, Round: round, ExpiresAt: expires}
 	return token
