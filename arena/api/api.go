@@ -317,13 +317,24 @@ func New(o Options) (*API, error) {
 
 func isHTTPS(siteURL string) bool { return strings.HasPrefix(siteURL, "https://") }
 
-// ServeHTTP serves one request. It serves HEAD as GET; net/http drops the body.
+// ServeHTTP serves one request. It serves HEAD as GET, except where a GET waits;
+// net/http drops the body.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodHead && isAPI(r.URL.Path) && r.URL.Path != streamPath {
+	if r.Method == http.MethodHead && isAPI(r.URL.Path) && !waits(r.URL.Path) {
 		r = r.Clone(r.Context())
 		r.Method = http.MethodGet
 	}
 	a.engine.ServeHTTP(w, r)
+}
+
+// waits reports whether a GET of a path waits for something, or takes it: its
+// answer cannot be had without the body.
+func waits(path string) bool {
+	switch path {
+	case streamPath, "/relay/events", "/relay/v1/messages":
+		return true
+	}
+	return strings.HasPrefix(path, "/v1/agents/") && strings.HasSuffix(path, "/tasks")
 }
 
 // noRoute returns paths of the API a problem, those of two-party Agora its own

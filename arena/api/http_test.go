@@ -73,6 +73,12 @@ func TestAPI_paths(t *testing.T) {
 		{name: "slash at the end", method: "GET", path: "/v1/leagues/", status: 404, code: arena.CodeNotFound},
 		{name: "wrong method", method: "PUT", path: "/v1/leagues", status: 405, code: arena.CodeNoMethod, says: "PUT"},
 		{name: "HEAD", method: "HEAD", path: "/v1/leagues", status: 200},
+		{name: "HEAD of the questions of a pack", method: "HEAD", path: "/v1/packs/pk_1/tasks", status: 401, code: arena.CodeUnauthorized},
+		// A HEAD must not wait, nor take a task.
+		{name: "HEAD of the stream", method: "HEAD", path: "/v1/stream", status: 405, code: arena.CodeNoMethod},
+		{name: "HEAD of tasks", method: "HEAD", path: "/v1/agents/ag_1/tasks", token: w.alice, status: 405, code: arena.CodeNoMethod},
+		{name: "HEAD of envelopes", method: "HEAD", path: "/relay/events", status: 405, code: arena.CodeNoMethod},
+		{name: "HEAD of envelopes, as some SDKs ask", method: "HEAD", path: "/relay/v1/messages", status: 405, code: arena.CodeNoMethod},
 		// Two-party Agora has errors of its own.
 		{name: "its unknown path", method: "GET", path: "/agora/nothing", status: 200, says: "agora GET"},
 		{name: "its base with a slash", method: "POST", path: "/agora/", status: 200, says: "agora POST"},
@@ -90,6 +96,9 @@ func TestAPI_paths(t *testing.T) {
 	})
 	if allow := w.do("PUT", "/v1/leagues", "", nil).header.Get("Allow"); allow != "GET, POST" && allow != "POST, GET" {
 		t.Errorf("Allow: %q", allow)
+	}
+	if allow := w.do("HEAD", "/v1/agents/ag_1/tasks", "", nil).header.Get("Allow"); allow != "GET" {
+		t.Errorf("Allow of tasks: %q", allow)
 	}
 	if body := string(w.do("GET", "/docs", "", nil).body); strings.Contains(body, "<script") || strings.Contains(body, "https://") {
 		t.Error("the page of the document loads something")
