@@ -9,7 +9,8 @@ import (
 // State is where a thread stands ("Thread State Machine").
 type State string
 
-// The states. COMPLETED and ERROR are ends.
+// The states. COMPLETED and ERROR are ends: a thread there takes an ERROR and
+// nothing else.
 const (
 	StateOpen      State = "OPEN"
 	StatePending   State = "PENDING"
@@ -47,9 +48,8 @@ type Transition struct {
 	To    State
 }
 
-// Transitions is the whole machine: what is not here is refused. Both ends are
-// terminal: an ERROR there is refused, but for the one that says that time ran
-// out. STATUS is an extension and moves nothing.
+// Transitions is the whole machine: what is not here is refused. A party may send
+// an ERROR in any state of a thread. STATUS is an extension and moves nothing.
 func Transitions() []Transition {
 	return []Transition{
 		{StateOpen, Event(TypeRequest), RoleClient, StatePending},
@@ -64,7 +64,8 @@ func Transitions() []Transition {
 		{StateActive, Event(TypeStatus), RoleParty, StateActive},
 		{StateActive, EventNoResult, RoleClock, StateError},
 		{StateActive, Event(TypeError), RoleParty, StateError},
-		{StateError, Event(TypeError), RoleParty, StateError}, // once, after a timeout
+		{StateCompleted, Event(TypeError), RoleParty, StateError},
+		{StateError, Event(TypeError), RoleParty, StateError},
 	}
 }
 
@@ -89,7 +90,6 @@ type Conversation struct {
 	RequestID string
 	Offers    map[string]Facts // by did:key: the last one
 	due       time.Time        // of the timeout of the state; zero: none
-	silent    bool             // a timeout has ended it, and the peer has not been informed yet
 }
 
 // Replay returns the conversation after these envelopes.
@@ -121,7 +121,7 @@ func (c *Conversation) Tick(now time.Time) {
 		event = EventNoResult
 	}
 	if t, ok := Next(c.State, event); ok {
-		c.State, c.due, c.silent = t.To, time.Time{}, true
+		c.State, c.due = t.To, time.Time{}
 	}
 }
 
@@ -137,7 +137,7 @@ func (c *Conversation) Apply(e *Envelope, f Facts, now time.Time) error {
 		return arena.Errorf(arena.CodeNotFound, "there is no thread that this %s belongs to: name its thread.id or request_id", e.Type)
 	}
 	t, ok := Next(c.State, Event(e.Type))
-	if !ok || c.State == StateError && !c.silent {
+	if !ok {
 		return arena.Errorf(arena.CodeConflict, "the thread is %s: it takes no %s", c.State, e.Type)
 	}
 	if !c.may(t.By, e.Sender.ID) {
@@ -163,7 +163,7 @@ func (c *Conversation) Apply(e *Envelope, f Facts, now time.Time) error {
 			c.due = f.Deadline
 		}
 	case TypeResult, TypeError, TypeCancel:
-		c.due, c.silent = time.Time{}, false
+		c.due = time.Time{}
 	case TypeStatus:
 	}
 	c.State = t.To

@@ -197,7 +197,8 @@ func TestServer_thread(t *testing.T) {
 	w.refused(http.StatusBadRequest, "INVALID_REQUEST", say("bob", envelope.TypeResult, envelope.Result{RequestID: "req_a", Status: "done"}))
 	ok(say("bob", envelope.TypeResult, result, loose))
 	w.refused(http.StatusConflict, "CONFLICT", say("bob", envelope.TypeResult, result))
-	w.refused(http.StatusConflict, "CONFLICT", say("bob", envelope.TypeError, envelope.Failure{Code: envelope.ErrInternal}))
+	ok(say("bob", envelope.TypeError, envelope.Failure{Code: envelope.ErrInternal})) // in any state
+	w.refused(http.StatusConflict, "CONFLICT", say("bob", envelope.TypeResult, result))
 	// An ERROR names its request in details at most.
 	ok(w.post(w.request("ann", "z", "bob")))
 	ok(say("bob", envelope.TypeError, envelope.Failure{Code: envelope.ErrUnavailable, Details: json.RawMessage(`{"request_id":"req_z"}`)}, loose))
