@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,4 +141,28 @@ func TestQuota_Return(t *testing.T) {
 		t.Errorf("took %d after five were returned, want 2", n)
 	}
 	s.Password.Return("ow_1") // no limit
+}
+
+// The docs state the default limits.
+func TestDefaultLimits_documented(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../docs/rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, l := strings.Join(strings.Fields(string(raw)), " "), DefaultLimits()
+	for _, says := range []string{
+		fmt.Sprintf("checked %d times a minute together", l.ChecksPerHost),
+		fmt.Sprintf("API: %d requests per minute and address without a token, %d per minute and token", l.AddressPerMinute, l.TokenPerMinute),
+		fmt.Sprintf("at most %d agents", l.AgentsPerOwner),
+		fmt.Sprintf("%d a day for an owner, %d a day against one agent", l.ChallengesPerDay, l.ChallengedPerDay),
+		fmt.Sprintf("%d tries an hour for an owner", l.PasswordsPerHour),
+		fmt.Sprintf("%d open streams, %d sockets of AgentProtocol, %d,%03d waiting polls", l.StreamsPerAddress, l.SocketsPerAddress, l.PollsPerAddress/1000, l.PollsPerAddress%1000),
+		fmt.Sprintf("%d,%03d requests a minute to `/v1/stream`", l.RequestsPerMinute/1000, l.RequestsPerMinute%1000),
+		fmt.Sprintf("%d a minute to the pages, %d MiB a minute", l.PagesPerMinute, l.BytesPerMinute>>20),
+	} {
+		if !strings.Contains(text, says) {
+			t.Errorf("docs/rules.md does not say %q", says)
+		}
+	}
 }
