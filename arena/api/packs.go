@@ -10,7 +10,10 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
+	"net/url"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -23,6 +26,8 @@ const (
 )
 
 const formType = "multipart/form-data"
+
+const maxPackName = 80 // characters, as in the query
 
 // packReads are the rows that packHandlers read.
 type packReads interface {
@@ -53,7 +58,7 @@ func packRoutes[I, O any](h func(*packHandlers, context.Context, *I) (*O, error)
 // PackFileParams is a file of tasks, and how it is read. Huma reads embedded
 // parameters of exported types only.
 type PackFileParams struct {
-	Format      string `query:"format" required:"true" maxLength:"40" doc:"The format of the file: jsonl, csv, opentriviaqa, opentdb, gsm8k, mmlu, arc, aqua or bigbench; auto for what it looks like."`
+	Format      string `query:"format" maxLength:"40" doc:"The format of the file, needed here or in a form: jsonl, csv, opentriviaqa, opentdb, gsm8k, mmlu, arc, aqua or bigbench; auto for what it looks like."`
 	Map         string `query:"map" maxLength:"1000" doc:"The columns or fields that hold each part, in files of other forms: description=question,options=choices,answer=label."`
 	ContentType string `header:"Content-Type" hidden:"true"`
 	RawBody     []byte
@@ -77,12 +82,19 @@ type createdPackView struct {
 }
 
 func (h *packHandlers) create(ctx context.Context, in *createPackInput) (*output[createdPackView], error) {
-	data, name, err := in.file()
+	data, name, fields, err := in.file()
 	if err != nil {
 		return nil, err
 	}
+	skip := fields.Get(fieldSkipBad)
+	switch {
+	case skip != "" && skip != "true" && skip != "false":
+		return nil, arena.Invalid(fieldSkipBad, "must be true or false")
+	case utf8.RuneCountInString(fields.Get(fieldName)) > maxPackName:
+		return nil, arena.Invalid(fieldName, "must have at most %d characters", maxPackName)
+	}
 	p, found, err := h.packs.ImportPack(ctx, callerOf(ctx), arena.PackImport{
-		Name: cmp.Or(in.Name, name), Format: in.Format, Map: in.Map, Data: data, SkipBad: in.SkipBad,
+		Name: cmp.Or(in.Name, fields.Get(fieldName), name), Format: in.Format, Map: in.Map, Data: data, SkipBad: in.SkipBad || skip == "true",
 	})
 	if err != nil {
 		return nil, err
@@ -100,7 +112,7 @@ const (
 )
 
 func (h *packHandlers) check(ctx context.Context, in *PackFileParams) (*output[arena.PackReport], error) {
-	data, _, err := in.file()
+	data, _, _, err := in.file()
 	if err != nil {
 		return nil, err
 	}
@@ -111,39 +123,68 @@ func (h *packHandlers) check(ctx context.Context, in *PackFileParams) (*output[a
 	return answer(found.Report(problem, checkSamples, checkLines))
 }
 
-// file returns the file in the body and its name, if it has one: the body
-// itself, or the field "file" of a form.
-func (in *PackFileParams) file() (data []byte, name string, err error) {
-	if !strings.HasPrefix(strings.ToLower(in.ContentType), formType) {
-		return in.RawBody, "", nil
-	}
-	_, params, err := mime.ParseMediaType(in.ContentType)
+// file returns the file in the body, and its name and the other fields if the
+// body is a form. The fields format and map stand for parameters of the query
+// that are left out.
+func (in *PackFileParams) file() (data []byte, name string, fields url.Values, err error) {
+	data, name, fields, err = fileOf(in.ContentType, in.RawBody, fieldFormat, fieldMap, fieldName, fieldSkipBad)
 	if err != nil {
-		return nil, "", errForm()
+		return nil, "", nil, err
 	}
-	parts := multipart.NewReader(bytes.NewReader(in.RawBody), params["boundary"])
-	found := false
-	for {
+	in.Format, in.Map = cmp.Or(in.Format, fields.Get(fieldFormat)), cmp.Or(in.Map, fields.Get(fieldMap))
+	if in.Format == "" {
+		return nil, "", nil, arena.Invalid(fieldFormat, "is required")
+	}
+	return data, name, fields, nil
+}
+
+// The fields of a form, beside the file those that are parameters of the query
+// too.
+const (
+	fieldFile    = "file"
+	fieldFormat  = "format"
+	fieldMap     = "map"
+	fieldName    = "name"
+	fieldSkipBad = "skip_bad"
+)
+
+// fileOf returns the file that a body is, or the one file of a form, whatever its
+// field is called. A form may have the other fields that are named, once each.
+func fileOf(contentType string, body []byte, named ...string) (data []byte, name string, fields url.Values, err error) {
+	if !strings.HasPrefix(strings.ToLower(contentType), formType) {
+		return body, "", nil, nil
+	}
+	_, params, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return nil, "", nil, errForm()
+	}
+	parts := multipart.NewReader(bytes.NewReader(body), params["boundary"])
+	fields = url.Values{}
+	for found := false; ; {
 		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) && found {
+			return data, name, fields, nil
+		}
 		if errors.Is(err, io.EOF) {
-			break
+			return nil, "", nil, arena.Invalid(fieldFile, "is required")
+		}
+		var value []byte
+		if err == nil {
+			value, err = io.ReadAll(part)
 		}
 		if err != nil {
-			return nil, "", errForm()
+			return nil, "", nil, errForm()
 		}
-		if part.FormName() != "file" || found {
-			return nil, "", arena.Invalid(part.FormName(), "a form holds one field, the file")
+		field := part.FormName()
+		switch isFile := part.FileName() != "" || field == fieldFile; {
+		case isFile && !found:
+			data, name, found = value, part.FileName(), true
+		case !isFile && slices.Contains(named, field) && !fields.Has(field):
+			fields.Set(field, string(value))
+		default:
+			return nil, "", nil, arena.Invalid(field, "is one field too many: a form holds one file")
 		}
-		found = true
-		if data, err = io.ReadAll(part); err != nil {
-			return nil, "", errForm()
-		}
-		name = part.FileName()
 	}
-	if !found {
-		return nil, "", arena.Invalid("file", "is required")
-	}
-	return data, name, nil
 }
 
 func errForm() error { return arena.Errorf(arena.CodeMalformed, "the form cannot be read") }
@@ -151,14 +192,15 @@ func errForm() error { return arena.Errorf(arena.CodeMalformed, "the form cannot
 // describePackBody names the forms of the body.
 func describePackBody(op *huma.Operation) {
 	file := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
-	op.RequestBody.Description = fmt.Sprintf("The file itself, or a form with it; at most %d bytes.", maxPackBody)
+	text := &huma.Schema{Type: huma.TypeString}
+	op.RequestBody.Description = fmt.Sprintf("The file itself, or a form with one file, in a field of any name; at most %d bytes. A form may hold the parameters of the query too.", maxPackBody)
 	op.RequestBody.Content = map[string]*huma.MediaType{
 		"application/octet-stream": file,
 		"text/plain":               file,
 		ndjsonType:                 file,
 		formType: {Schema: &huma.Schema{
 			Type: huma.TypeObject, Required: []string{"file"},
-			Properties: map[string]*huma.Schema{"file": file.Schema},
+			Properties: map[string]*huma.Schema{"file": file.Schema, fieldFormat: text, fieldMap: text, fieldName: text, fieldSkipBad: {Type: huma.TypeBoolean}},
 		}},
 	}
 }
@@ -329,8 +371,7 @@ func viewGameVersion(g arena.GameScript) gameVersionView {
 }
 
 func (h *gameHandlers) create(ctx context.Context, in *GameFileParams) (*output[gameVersionView], error) {
-	file := PackFileParams{ContentType: in.ContentType, RawBody: in.RawBody}
-	data, _, err := file.file()
+	data, _, _, err := fileOf(in.ContentType, in.RawBody)
 	if err != nil {
 		return nil, err
 	}
@@ -391,13 +432,14 @@ func (h *gameHandlers) get(ctx context.Context, in *getGameInput) (*output[gameV
 // describeGameBody names the forms of the body.
 func describeGameBody(op *huma.Operation) {
 	file := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	text := &huma.Schema{Type: huma.TypeString}
 	op.RequestBody.Description = fmt.Sprintf("The JavaScript file itself, or a form with it; at most %d bytes.", maxGameBody)
 	op.RequestBody.Content = map[string]*huma.MediaType{
 		"text/javascript": file,
 		"text/plain":      file,
 		formType: {Schema: &huma.Schema{
 			Type: huma.TypeObject, Required: []string{"file"},
-			Properties: map[string]*huma.Schema{"file": file.Schema},
+			Properties: map[string]*huma.Schema{"file": file.Schema, fieldFormat: text, fieldMap: text, fieldName: text, fieldSkipBad: {Type: huma.TypeBoolean}},
 		}},
 	}
 }

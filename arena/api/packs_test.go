@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"mime/multipart"
 	"net/http/httptest"
@@ -100,10 +101,52 @@ func TestAPI_createPack_form(t *testing.T) {
 	if r := send("&name=mine", "file").is(201); r.str("name") != "mine" {
 		t.Errorf("name %q", r.str("name"))
 	}
-	send("", "other").is(422)
+	if r := send("", "pack").is(201); r.str("name") != "trivia.jsonl" { // whatever a client calls the field
+		t.Errorf("name %q", r.str("name"))
+	}
 	send("", "file", "file").is(422)
+	send("", "file", "other").is(422)
 	send("").is(422)
 	w.do("POST", "/v1/packs?format=jsonl", w.admin, "--x\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\ncut", "Content-Type", "multipart/form-data; boundary=x").is(400)
+}
+
+// A form may hold the parameters beside the file; those of the query come first.
+func TestAPI_createPack_formFields(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	send := func(query string, fields ...string) response {
+		t.Helper()
+		var body bytes.Buffer
+		form := multipart.NewWriter(&body)
+		for i := 0; i < len(fields); i += 2 {
+			if err := form.WriteField(fields[i], fields[i+1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		part, err := form.CreateFormFile("upload", "x.jsonl")
+		if err == nil {
+			_, err = io.WriteString(part, `"a"`)
+		}
+		if err := errors.Join(err, form.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return w.do("POST", "/v1/packs"+query, w.admin, body.String(), "Content-Type", form.FormDataContentType())
+	}
+	if r := send("", "format", "jsonl", "name", "mine", "skip_bad", "true").is(201); r.str("name") != "mine" {
+		t.Errorf("name %q", r.str("name"))
+	}
+	if r := send("?format=jsonl&name=yours", "format", "csv", "name", "mine").is(201); r.str("name") != "yours" {
+		t.Errorf("name %q", r.str("name"))
+	}
+	for _, refused := range []response{
+		send("").is(422), send("", "format", "jsonl", "skip_bad", "often").is(422), send("", "format", "jsonl", "file", "text").is(422),
+		send("", "format", "jsonl", "owner", "me").is(422), send("", "format", "jsonl", "name", "a", "name", "b").is(422),
+		send("", "format", "jsonl", "name", strings.Repeat("n", 81)).is(422),
+	} {
+		if len(refused.at("errors").([]any)) != 1 {
+			t.Errorf("%s", refused.body)
+		}
+	}
 }
 
 // counter counts what is read from a body that never ends.
