@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/strictjson"
 )
 
 // agentView is the Agent object of the contract.
@@ -325,7 +326,7 @@ func (b *budgetInput) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	var v budgetView
-	if err := json.Unmarshal(data, &v); err != nil {
+	if err := strictjson.UnmarshalWhole(data, &v); err != nil {
 		return err
 	}
 	*b.budget = v.budget()

@@ -27,7 +27,7 @@ const (
 // humaConfig sets Huma up: strict JSON in, plain JSON out, our problems, and
 // no pages or routes of its own.
 func (a *API) humaConfig() huma.Config {
-	strict := huma.Format{Marshal: writeJSON, Unmarshal: strictjson.Unmarshal}
+	strict := huma.Format{Marshal: writeJSON, Unmarshal: strictjson.UnmarshalWhole}
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
@@ -52,7 +52,7 @@ func (a *API) humaConfig() huma.Config {
 			"json":   strict, // for application/problem+json
 			// A JSON document on one line is also newline-delimited JSON, so
 			// every answer has this form; lists give one line per item.
-			ndjsonType: {Marshal: writeLines, Unmarshal: strictjson.Unmarshal},
+			ndjsonType: {Marshal: writeLines, Unmarshal: strictjson.UnmarshalWhole},
 		},
 		DefaultFormat:                jsonType,
 		RejectUnknownQueryParameters: true,

@@ -267,7 +267,7 @@ func (j *judgeInput) UnmarshalJSON(data []byte) error {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte(`"`)) {
 		return strictjson.Unmarshal(data, &j.Kind)
 	}
-	return strictjson.Unmarshal(data, &j.judgeBody)
+	return strictjson.UnmarshalWhole(data, &j.judgeBody)
 }
 
 // Schema is either form.

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/rand"
-	"encoding/json"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/strictjson"
 )
 
 // roundsInput is a number of rounds that may be null. It distinguishes null from
@@ -25,7 +25,7 @@ func (r *roundsInput) UnmarshalJSON(data []byte) error {
 	if string(bytes.TrimSpace(data)) == "null" {
 		return nil
 	}
-	return json.Unmarshal(data, &r.n)
+	return strictjson.UnmarshalWhole(data, &r.n)
 }
 
 const maxRounds = 200

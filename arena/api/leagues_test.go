@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,10 @@ func TestAPI_createLeague(t *testing.T) {
 			`"description":"Two\nlines.","prize":"A cup","rules_text":"Be fair.","signup_until":"2026-12-01T19:00:00.000Z"`),
 		post("game", asGame("t", object{"name": "connect_four", "time_bank_seconds": 30}), 201, "",
 			`"game":{"duplicate":false,"games_per_match":2,"name":"connect_four","show_legal_moves":true,"time_bank_seconds":30}`),
+		post("integers in other forms", object{"slug": "u", "rounds": json.RawMessage("5.0"), "max_tokens": json.RawMessage("1e2")}, 201, "", `"rounds":5,`),
+		post("no integer", object{"slug": "o", "rounds": json.RawMessage("5.5")}, 422, arena.CodeInvalid, "integer", "rounds"),
+		post("beyond integers", object{"slug": "o", "max_rounds": json.RawMessage("1e300")}, 422, arena.CodeInvalid, "<= 200", "max_rounds"),
+		post("options of a game in other forms", asGame("v", object{"name": "connect_four", "games_per_match": json.RawMessage("4.0")}), 201, "", `"games_per_match":4,`),
 		post("unknown game", asGame("o", object{"name": "ludo"}), 422, arena.CodeInvalid, "connect_four", "game.name"),
 		post("unknown option", asGame("o", object{"name": "connect_four", "stones": 3}), 422, arena.CodeInvalid, "no option", "game.stones"),
 		post("half an option", asGame("o", object{"name": "connect_four", "stones": 0.5}), 422, arena.CodeInvalid, "integer", "game.stones"),
@@ -83,8 +88,8 @@ func TestAPI_createLeague(t *testing.T) {
 		post("unknown field", object{"slug": "o", "drift": 1}, 422, arena.CodeInvalid, "", "drift"),
 	})
 	r := w.do("GET", "/v1/leagues", "", nil).is(200)
-	if n := len(r.at("items").([]any)); n != 14 {
-		t.Errorf("%d leagues, want 14", n)
+	if n := len(r.at("items").([]any)); n != 16 {
+		t.Errorf("%d leagues, want 16", n)
 	}
 }
 

@@ -226,7 +226,7 @@ func (g *gameBody) UnmarshalJSON(data []byte) error {
 		if !isKnown {
 			into = new(int)
 		}
-		if err := strictjson.Unmarshal(value, into); err != nil {
+		if err := strictjson.UnmarshalWhole(value, into); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if option, ok := into.(*int); ok && !isKnown {

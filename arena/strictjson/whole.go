@@ -2,6 +2,7 @@ package strictjson
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -46,4 +47,31 @@ func notWhole(data []byte) error {
 		JSONKind: jsontext.Value(data).Kind(), JSONValue: bytes.Clone(data), GoType: reflect.TypeFor[int64](),
 		Err: fmt.Errorf("%.40s is not a whole number in range", data),
 	}
+}
+
+// UnmarshalWhole is Unmarshal for the bodies of an API: a value of type int or
+// int64 may have any form that a Whole may have, as JSON Schema defines an
+// integer.
+func UnmarshalWhole(data []byte, v any) error {
+	integers := jsonv2.JoinUnmarshalers(jsonv2.UnmarshalFromFunc(readWhole[int]), jsonv2.UnmarshalFromFunc(readWhole[int64]))
+	return decode(data, v, jsonv2.RejectUnknownMembers(true), jsonv2.WithUnmarshalers(integers))
+}
+
+// readWhole reads a number, and leaves all other values to the library.
+func readWhole[T int | int64](d *jsontext.Decoder, v *T) error {
+	if d.PeekKind() != '0' {
+		return errors.ErrUnsupported
+	}
+	data, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	var w Whole
+	if err := w.UnmarshalJSON(data); err != nil {
+		return err
+	}
+	if *v = T(w); int64(*v) != int64(w) { // an int of 32 bits
+		return notWhole(data)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package strictjson_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/agora-arena/arena/arena/strictjson"
@@ -30,6 +31,30 @@ func TestWhole(t *testing.T) {
 		var n strictjson.Whole
 		if err := strictjson.Unmarshal([]byte(text), &n); err == nil {
 			t.Errorf("%s was read as %d", text, n)
+		}
+	}
+}
+
+func TestUnmarshalWhole(t *testing.T) {
+	t.Parallel()
+	type body struct {
+		N int            `json:"n"`
+		P *int64         `json:"p"`
+		F float64        `json:"f"`
+		M map[string]int `json:"m"`
+		S []int          `json:"s"`
+	}
+	var got body
+	err := strictjson.UnmarshalWhole([]byte(`{"n":5.0,"p":1e1,"f":0.5,"m":{"a":2.0},"s":[1,2.0]}`), &got)
+	if err != nil || got.N != 5 || *got.P != 10 || got.F != 0.5 || got.M["a"] != 2 || got.S[1] != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for text, says := range map[string]string{
+		`{"n":5.5}`: `"/n" must be a whole number in range, not 5.5`, `{"p":1e300}`: `"/p" must be a whole number`,
+		`{"n":"5.0"}`: "text", `{"n":5.0,"x":1}`: "unknown member", `{"n":5.0,"n":5}`: "duplicate", `{"N":5.0}`: "unknown member",
+	} {
+		if err := strictjson.UnmarshalWhole([]byte(text), &body{}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %s", text, err, says)
 		}
 	}
 }
