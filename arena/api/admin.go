@@ -183,6 +183,9 @@ func (h *nodeHandlers) overdue(open []arena.OpenRound) []slowMatchView {
 	slow, now := []slowMatchView{}, h.now()
 	for _, r := range open {
 		beyond := now.Sub(r.OpenedAt) - r.Settings.TimeLimit - r.Settings.Judge.Window - roundGrace
+		if r.Settings.Game != nil {
+			beyond -= r.Settings.Game.TimeBank // at most: what the seats have left is not read here
+		}
 		if beyond > 0 {
 			slow = append(slow, slowMatchView{
 				MatchID: r.MatchID, League: r.League, Node: r.Node, Round: r.Round, OverdueSeconds: beyond.Seconds(), Interruptions: r.Interruptions,

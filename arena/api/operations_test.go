@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/vitals"
@@ -120,4 +121,19 @@ func TestAPI_mcp(t *testing.T) {
 // someVitals is what the status shows in tests.
 func someVitals(context.Context, arena.Operations) ([]vitals.Fact, error) {
 	return []vitals.Fact{{Name: vitals.Disk, Level: vitals.Warning, Subject: "/data", Value: 15, Of: 100}}, nil
+}
+
+// A seat of a game that spends its time bank is not overdue.
+func TestNodeHandlers_overdue(t *testing.T) {
+	t.Parallel()
+	h := nodeHandlers{now: func() time.Time { return testNow }}
+	round := func(age time.Duration) arena.OpenRound {
+		return arena.OpenRound{OpenedAt: testNow.Add(-age), Settings: arena.Settings{TimeLimit: time.Minute, Game: &arena.GameSpec{TimeBank: 10 * time.Minute}}}
+	}
+	if slow := h.overdue([]arena.OpenRound{round(11 * time.Minute)}); len(slow) != 0 {
+		t.Errorf("%+v", slow)
+	}
+	if slow := h.overdue([]arena.OpenRound{round(12 * time.Minute)}); len(slow) != 1 || slow[0].OverdueSeconds != 45 {
+		t.Errorf("%+v", slow)
+	}
 }
