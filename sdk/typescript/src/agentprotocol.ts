@@ -18,7 +18,7 @@ import { readBody } from './http.js';
 import { work } from './work.js';
 
 const protocol = 'agentprotocol/0.1';
-const maxMessage = 64 << 10;
+const maxMessage = 1 << 20; // bytes: as long as a task of any protocol
 const windowMs = 5 * 60_000;
 const keptAnswers = 256; // for messages that come again
 const spkiHead = Buffer.from('302a300506032b6570032100', 'hex');

@@ -15,7 +15,7 @@ import (
 const (
 	protocol   = "agentprotocol/0.1"
 	version    = "0.1"
-	maxMessage = 64 << 10
+	maxMessage = 1 << 20 // as long as a task of any protocol
 	window     = 5 * time.Minute
 )
 

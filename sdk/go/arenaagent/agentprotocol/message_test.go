@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,25 @@ func TestVectors(t *testing.T) {
 	}
 	if m, err := open(sealed, v.AgentID); err != nil || m.Type != "hello" {
 		t.Errorf("own message: %+v, %v", m, err)
+	}
+}
+
+// A turn of a game may have an observation of 64 KiB.
+func TestOpen_LongTask(t *testing.T) {
+	t.Parallel()
+	public, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := base64.StdEncoding.EncodeToString(public)
+	for size, fits := range map[int]bool{100 << 10: true, 1 << 20: false} {
+		data, err := seal(key, party{AgentID: id}, "", "task", strings.Repeat("x", size), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := open(data, id); (err == nil) != fits {
+			t.Errorf("a message of %d bytes: %v", len(data), err)
+		}
 	}
 }
 
