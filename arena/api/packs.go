@@ -432,14 +432,13 @@ func (h *gameHandlers) get(ctx context.Context, in *getGameInput) (*output[gameV
 // describeGameBody names the forms of the body.
 func describeGameBody(op *huma.Operation) {
 	file := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
-	text := &huma.Schema{Type: huma.TypeString}
 	op.RequestBody.Description = fmt.Sprintf("The JavaScript file itself, or a form with it; at most %d bytes.", maxGameBody)
 	op.RequestBody.Content = map[string]*huma.MediaType{
 		"text/javascript": file,
 		"text/plain":      file,
 		formType: {Schema: &huma.Schema{
 			Type: huma.TypeObject, Required: []string{"file"},
-			Properties: map[string]*huma.Schema{"file": file.Schema, fieldFormat: text, fieldMap: text, fieldName: text, fieldSkipBad: {Type: huma.TypeBoolean}},
+			Properties: map[string]*huma.Schema{"file": file.Schema},
 		}},
 	}
 }
