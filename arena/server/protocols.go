@@ -36,10 +36,8 @@ type protocolParts struct {
 	profile   protocol.Profile // for the conformance kit and rehearsals
 	pulled    protocol.Profile // the same for agents that fetch their tasks, if they may
 
-	rules   registry.Protocol
-	handler api.Inbound // inbound requests of agents; nil: they send none
-	stop    func()      // ends polls and sockets, which the shutdown of a listener would wait for; may be nil
-	wait    func()      // for what still runs once nothing comes in; may be nil
+	rules registry.Protocol
+	wait  func() // for what still runs once nothing comes in; may be nil
 }
 
 // profileOf returns the profile by which an agent is checked.
@@ -103,11 +101,18 @@ func (p protocols) rules() map[string]registry.Protocol {
 	return rules
 }
 
-func (p protocols) handlers() map[string]api.Inbound {
-	handlers := make(map[string]api.Inbound, len(p))
-	for name, l := range p {
-		if l.handler != nil {
-			handlers[name] = l.handler
+// inbound serves the requests of agents of one protocol.
+type inbound struct {
+	handler api.Inbound // nil: the API serves the polls itself
+	stop    func()      // ends polls and sockets, which the shutdown of a listener would wait for; may be nil
+}
+
+// handlers returns the handlers of inbound requests by protocol.
+func (s *Server) handlers() map[string]api.Inbound {
+	handlers := make(map[string]api.Inbound, len(s.inbound))
+	for name, in := range s.inbound {
+		if in.handler != nil {
+			handlers[name] = in.handler
 		}
 	}
 	return handlers
@@ -246,7 +251,7 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	s.protocols = protocols{
 		arena.ProtocolAAP: {
 			driver: aapDriver{o.aap, pulled}, trickling: o.aap.WithClient(s.crawler), profile: o.aap.Profile(foreign.Sign), pulled: pulled.Profile(),
-			rules: registry.Protocol{Polls: true}, stop: s.pulls.Close, wait: s.pulls.Wait,
+			rules: registry.Protocol{Polls: true}, wait: s.pulls.Wait,
 		},
 		arena.ProtocolAgora: {
 			driver: agoraDriver, trickling: trickling, profile: agoraDriver.Profile(), rules: registry.Protocol{Polls: true},
@@ -269,6 +274,7 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 
 // newInbound makes the handlers of what agents of the protocols send.
 func (s *Server) newInbound(o *outbound, services *services) (err error) {
+	s.inbound = map[string]inbound{arena.ProtocolAAP: {stop: s.pulls.Close}}
 	polls, err := agora.NewServer(agora.ServerOptions{
 		Store: s.store, Inbox: o.box, Accounts: services.accounts, Agents: services.agents, Reads: s.store, Visible: s.visible,
 		PublicURL: s.url, Now: time.Now, Logger: s.log, Events: s.events, Awake: s.awake,
@@ -276,34 +282,31 @@ func (s *Server) newInbound(o *outbound, services *services) (err error) {
 	if err != nil {
 		return err
 	}
+	s.inbound[arena.ProtocolAgora] = inbound{polls, polls.Close}
 	if s.tasks, err = pull.NewServer(pull.ServerOptions{
 		Hub: s.pulls, Agents: s.store, Sign: s.keys.Sign, Events: s.events, Awake: s.awake, Uncount: services.quotas.Token.Return, TraceParent: s.traceParent(),
 	}); err != nil {
 		return err
 	}
-	p := s.protocols[arena.ProtocolAgora]
-	p.handler, p.stop = polls, polls.Close
 	if s.relay, err = relay.NewServer(relay.Options{
 		Log: o.log, Notifier: o.notifier, Store: s.store, Events: s.events, Addresses: services.quotas.Polls, OwnerBytes: s.cfg.RelayMiBPerOwner << 20, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
 	}); err != nil {
 		return err
 	}
-	p = s.protocols[arena.ProtocolEnvelope]
-	p.handler, p.stop = s.relay, s.relay.Close
+	s.inbound[arena.ProtocolEnvelope] = inbound{s.relay, s.relay.Close}
 	if s.signed, err = agentprotocol.NewServer(agentprotocol.ServerOptions{
 		Driver: o.signed, Agents: s.store, Events: s.events, Refusals: services.quotas.Refused, Sockets: services.quotas.Sockets, Awake: s.awake,
 	}); err != nil {
 		return err
 	}
-	p = s.protocols[arena.ProtocolAgentProtocol]
-	p.handler, p.stop = s.signed, s.signed.Close
+	s.inbound[arena.ProtocolAgentProtocol] = inbound{s.signed, s.signed.Close}
 	questions, err := a2a.NewServer(a2a.ServerOptions{
 		URL: s.url, Version: s.version(), Ask: polls.Ask, Skills: skills(polls, services, agentprotocol.Lookups(s.store, s.recordOf, s.url)), Logger: s.log,
 	})
 	if err != nil {
 		return err
 	}
-	s.protocols[arena.ProtocolA2A].handler = questions
+	s.inbound[arena.ProtocolA2A] = inbound{handler: questions}
 	return nil
 }
 

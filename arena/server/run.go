@@ -108,9 +108,9 @@ func (s *Server) Close() error {
 	shutdown, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	var problems []error
-	for _, l := range s.protocols {
-		if l.stop != nil {
-			l.stop()
+	for _, in := range s.inbound {
+		if in.stop != nil {
+			in.stop()
 		}
 	}
 	if s.mcp != nil {

@@ -79,6 +79,7 @@ type Server struct {
 	client    *protocol.Client
 	crawler   *protocol.Client // of rehearsals, over a slow network
 	protocols protocols
+	inbound   map[string]inbound // by protocol
 	signed    *agentprotocol.Server
 	pulls     *pull.Hub
 	tasks     *pull.Server
@@ -135,7 +136,6 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	}
 	log = slog.New(s.lastError.of(log.Handler()))
 	s.log = log
-	s.writes = newWriteProbe(s.heartbeat, time.Now)
 	s.drain = sync.OnceFunc(func() { close(s.drainRequested) })
 	defer func() {
 		if err != nil {
@@ -148,6 +148,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	if s.store, err = store.Open(ctx, cfg.DatabaseURL, store.Options{Logger: log, Now: time.Now}); err != nil {
 		return nil, err
 	}
+	s.writes = newWriteProbe(s.heartbeat, time.Now)
 	if err = s.store.Lock(ctx); err != nil {
 		return nil, err
 	}
@@ -183,6 +184,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	if err != nil {
 		return nil, err
 	}
+	s.ops = services
 	if err = s.newInbound(out, services); err != nil {
 		return nil, err
 	}
@@ -345,7 +347,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		Store:    s.store,
 		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches, Votes: votes, Games: s.games},
 		Handlers: api.Handlers{
-			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), SDK: packages.Serve, Tasks: s.tasks, Protocols: s.protocols.handlers(),
+			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), SDK: packages.Serve, Tasks: s.tasks, Protocols: s.handlers(),
 			MCP: func(operations api.Operations) (_ api.MCP, err error) {
 				s.mcp, err = mcp.New(mcp.Options{
 					Operations: operations, Tasks: s.tasks, Watches: services.quotas.Streams, URL: s.url, Version: s.version(), Logger: s.log,

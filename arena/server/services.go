@@ -78,7 +78,6 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 		return nil, err
 	}
 	v := &services{quotas: quotas}
-	s.ops = v
 	issuer, err := s.newOIDCVerifier()
 	if err != nil {
 		return nil, err
