@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -27,7 +28,7 @@ func TestE2E_Archive(t *testing.T) {
 	db, err := sql.Open("sqlite", filepath.Join(dir, "arena.db"))
 	must(t, err)
 	t.Cleanup(func() { must(t, db.Close()) })
-	eventually(t, "the match is packed", func() bool {
+	testwait.Until(t, "the match is packed", func() bool {
 		var rows, packed int
 		must(t, db.QueryRowContext(t.Context(), "SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM event_archives)").Scan(&rows, &packed))
 		return rows == 0 && packed == 1

@@ -21,6 +21,7 @@ import (
 	"github.com/agora-arena/agora-go/arenaagent/envelope"
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/examples/agents"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/protocol/conformance"
 )
 
@@ -105,7 +106,7 @@ func TestE2E_Check_every_protocol(t *testing.T) { //nolint:tparallel // one afte
 			kind = a.Protocol + " false"
 		}
 		t.Run(kind, func(t *testing.T) {
-			eventually(t, kind+" is active", func() bool {
+			testwait.Until(t, kind+" is active", func() bool {
 				var g struct{ Status string }
 				p.call(p.admin, http.MethodGet, "/v1/agents/"+id, nil, &g)
 				return g.Status == "active"

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
@@ -61,7 +62,7 @@ func TestE2E_Docs_readme(t *testing.T) {
 			}
 			must(t, json.Unmarshal([]byte(made), &agent))
 			beside(t, "env", "ARENA="+p.url, "AGENT_KEY="+agent.Key, program)
-			eventually(t, "the agent of the README plays", func() bool {
+			testwait.Until(t, "the agent of the README plays", func() bool {
 				var seen struct{ Status string }
 				p.call(p.admin, http.MethodGet, "/v1/agents/"+agent.ID, nil, &seen)
 				return seen.Status == "active"

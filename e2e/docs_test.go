@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
@@ -101,7 +102,7 @@ func TestE2E_Docs_authors(t *testing.T) {
 			rival := p.contestant("rival", func(protocoltest.Request) protocoltest.Behaviour { return protocoltest.Answer("wrong") }, "trivia")
 			command := prepare(t, t.TempDir(), swap)
 			beside(t, command[0], command[1:]...)
-			eventually(t, "the agent is well", func() bool {
+			testwait.Until(t, "the agent is well", func() bool {
 				res, err := http.Get("http://" + addr + "/agora/health") //nolint:noctx // a request on this machine
 				return err == nil && res.Body.Close() == nil && res.StatusCode == http.StatusOK
 			})
@@ -145,7 +146,7 @@ func TestE2E_Docs_plain(t *testing.T) {
 	keys, addr := freeAddr(t), freeAddr(t)
 	_, port, _ := strings.Cut(addr, ":")
 	beside(t, "env", "ARENA=http://"+keys, "AGENT_ID=ag_check", "PORT="+port, node(t), filepath.Join(root(t), plainAgent))
-	eventually(t, "the agent listens", func() bool {
+	testwait.Until(t, "the agent listens", func() bool {
 		res, err := http.Get("http://" + addr + "/agora/health") //nolint:noctx // a request on this machine
 		return err == nil && res.Body.Close() == nil
 	})

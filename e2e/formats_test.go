@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
@@ -76,7 +77,7 @@ func TestE2E_Formats(t *testing.T) {
 	for _, format := range slices.Sorted(maps.Keys(formats)) {
 		f, league := formats[format], "/v1/leagues/"+slug(format)
 		if f.byHand {
-			eventuallyEvery(t, 300*time.Millisecond, format+" has played", func() bool {
+			testwait.Every(t, 300*time.Millisecond, format+" has played", func() bool {
 				var matches struct{ Items []any }
 				p.call(p.admin, http.MethodGet, league+"/matches?status=finished", nil, &matches)
 				return len(matches.Items) > 0
@@ -84,7 +85,7 @@ func TestE2E_Formats(t *testing.T) {
 			p.call(p.admin, http.MethodPost, league+"/finish", nil, nil)
 		}
 		var s shownSeason
-		eventuallyEvery(t, 300*time.Millisecond, format+" ends", func() bool {
+		testwait.Every(t, 300*time.Millisecond, format+" ends", func() bool {
 			return p.admin.Call(t.Context(), http.MethodGet, league+"/seasons/1", nil, &s) == nil && s.Status == "finished"
 		})
 		var podium []string

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/agora-arena/agora-go/arenaagent"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
@@ -96,12 +97,12 @@ func TestE2E_Join_sdk(t *testing.T) {
 				matches <- task.MatchID
 				events.Thinking("I know this one.")
 				// An answer does not wait for events longer than a moment.
-				eventually(t, "the event is in the log", func() bool { return thoughts(task.MatchID) == task.Round })
+				testwait.Until(t, "the event is in the log", func() bool { return thoughts(task.MatchID) == task.Round })
 				return arenaagent.Answer{Value: "right"}, nil
 			})
 	}()
 	match := <-matches
-	eventually(t, "the match is over", func() bool {
+	testwait.Until(t, "the match is over", func() bool {
 		var m struct{ Status string }
 		p.call(owner, http.MethodGet, "/v1/matches/"+match, nil, &m)
 		return m.Status == "finished"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/arena/internal/apiclient"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
@@ -47,7 +48,7 @@ func (k *keyed) prove(forged, signature string) {
 // active waits until the arena has received a message of the agent.
 func (k *keyed) active() {
 	k.p.t.Helper()
-	eventually(k.p.t, k.name+" is active", func() bool {
+	testwait.Until(k.p.t, k.name+" is active", func() bool {
 		var g struct{ Status string }
 		k.p.call(k.owner, http.MethodGet, "/v1/agents/"+k.id, nil, &g)
 		return g.Status == "active"

@@ -25,6 +25,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/agora-arena/arena/internal/apiclient"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
@@ -179,7 +180,7 @@ func (p *process) readReady(path string) {
 		LocalURL   string `json:"local_url"`
 		MetricsURL string `json:"metrics_url"`
 	}
-	eventually(p.t, "the ready file is there", func() bool {
+	testwait.Until(p.t, "the ready file is there", func() bool {
 		data, err := os.ReadFile(path)
 		return err == nil && json.Unmarshal(data, &r) == nil
 	})
@@ -213,29 +214,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// eventually polls until cond holds. It is for states of another process that
-// nothing announces; what the stream announces is waited for there.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	eventuallyEvery(t, 20*time.Millisecond, what, cond)
-}
-
-// eventuallyEvery polls less often: for what takes many seconds, within the
-// rate of a token.
-func eventuallyEvery(t *testing.T, pause time.Duration, what string, cond func() bool) {
-	t.Helper()
-	limit := time.After(60 * time.Second)
-	ask := time.NewTicker(pause)
-	defer ask.Stop()
-	for !cond() {
-		select {
-		case <-ask.C:
-		case <-limit:
-			t.Fatalf("never happened: %s", what)
-		}
-	}
-}
-
 // call calls the API and fails the test on any error.
 func (p *process) call(c *apiclient.Client, method, path string, in, out any) {
 	p.t.Helper()
@@ -245,7 +223,7 @@ func (p *process) call(c *apiclient.Client, method, path string, in, out any) {
 // active waits until an agent is active.
 func (p *process) active(owner *apiclient.Client, id string) {
 	p.t.Helper()
-	eventually(p.t, "the agent is active", func() bool {
+	testwait.Until(p.t, "the agent is active", func() bool {
 		var now struct{ Status string }
 		p.call(owner, http.MethodGet, "/v1/agents/"+id, nil, &now)
 		return now.Status == "active"

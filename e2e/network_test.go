@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
@@ -60,7 +61,7 @@ func TestE2E_CutOff(t *testing.T) {
 		readAll(t, p.metrics, &metrics)
 		return bytes.Contains(metrics.Bytes(), []byte(line))
 	}
-	eventually(t, "four sweeps do not count", func() bool { return metric("arena_health_sweeps_ignored_total 4") })
+	testwait.Until(t, "four sweeps do not count", func() bool { return metric("arena_health_sweeps_ignored_total 4") })
 	var agent struct{ Status string }
 	p.call(p.admin, http.MethodGet, "/v1/agents/"+honest.id, nil, &agent)
 	if agent.Status != "active" || !metric("arena_network_cut_off 1") {

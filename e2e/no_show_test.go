@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
@@ -38,7 +39,7 @@ func TestE2E_NoShows(t *testing.T) {
 		}
 	}
 	p.call(p.admin, http.MethodPost, "/v1/leagues/ladder/start", nil, nil)
-	eventually(t, "the ladder says that one agent is too few", func() bool {
+	testwait.Until(t, "the ladder says that one agent is too few", func() bool {
 		var l struct{ Note string }
 		p.call(p.admin, http.MethodGet, "/v1/leagues/ladder", nil, &l)
 		return l.Note != ""
@@ -51,7 +52,7 @@ func TestE2E_NoShows(t *testing.T) {
 			}
 		}
 	}
-	eventually(t, "the other two are paired", func() bool {
+	testwait.Until(t, "the other two are paired", func() bool {
 		p.call(p.admin, http.MethodGet, "/v1/leagues/ladder/matches", nil, &matches)
 		return len(matches.Items) > 3
 	})

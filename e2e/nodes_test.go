@@ -15,6 +15,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/apiclient"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/store/storetest"
@@ -145,7 +146,7 @@ func (c *cluster) duels(matches, rounds int, pace time.Duration) (ids []string, 
 		ids = append(ids, p.schedule("trivia", ada, bob))
 	}
 	for _, id := range ids {
-		eventually(c.t, "the match is in its second round", func() bool {
+		testwait.Until(c.t, "the match is in its second round", func() bool {
 			rounds, _ := ada.asked(id)
 			return len(rounds) > 1
 		})
@@ -345,7 +346,7 @@ func freeze(t *testing.T, server *storetest.Server) {
 	}, "trivia")
 	bob := first.contestant("Bob", answers(""), "trivia")
 	id := first.schedule("trivia", ada, bob)
-	eventually(t, "round 2 is asked", func() bool { rounds, _ := ada.asked(id); return len(rounds) == 2 })
+	testwait.Until(t, "round 2 is asked", func() bool { rounds, _ := ada.asked(id); return len(rounds) == 2 })
 	db := c.open()
 	m, err := db.Match(t.Context(), id)
 	must(t, err)
@@ -383,7 +384,7 @@ func adminDrain(t *testing.T, server *storetest.Server) {
 	first.call(first.admin, http.MethodPost, "/v1/admin/drain", nil, &drained)
 	first.refused(first.admin, http.MethodGet, "/readyz", nil, http.StatusServiceUnavailable, "unavailable")
 	db := c.open()
-	eventually(t, "the matches have changed hands", func() bool {
+	testwait.Until(t, "the matches have changed hands", func() bool {
 		for _, id := range ids {
 			m, err := db.Match(t.Context(), id)
 			must(t, err)
@@ -397,7 +398,7 @@ func adminDrain(t *testing.T, server *storetest.Server) {
 	// It still takes orders, and others carry them out.
 	ids = append(ids, first.schedule("trivia", ada, bob))
 	for _, id := range ids {
-		eventually(t, "the match ends", func() bool {
+		testwait.Until(t, "the match ends", func() bool {
 			m, err := db.Match(t.Context(), id)
 			must(t, err)
 			if !m.Status.Over() && m.Lease.Node == drained.Node && id == ids[2] {
@@ -419,7 +420,7 @@ func jobsOnce(t *testing.T, server *storetest.Server) {
 	p.league("trivia", p.pack(20), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2, "rounds": 1})
 	ada, bob := p.contestant("Ada", answers(""), "trivia"), p.contestant("Bob", answers("no"), "trivia")
 	p.call(p.admin, http.MethodPost, "/v1/leagues/trivia/start", nil, nil)
-	eventually(t, "there were some sweeps and some matches", func() bool {
+	testwait.Until(t, "there were some sweeps and some matches", func() bool {
 		return ada.HealthChecks() > 6 && bob.HealthChecks() > 6 && len(ada.Requests()) >= 2
 	})
 	checks, matches := ada.HealthChecks(), len(ada.Requests()) // one round each

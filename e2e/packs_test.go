@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/examples/agents"
+	"github.com/agora-arena/arena/internal/testwait"
 )
 
 // realFile reads a file of real questions that lies beside the checkout, and
@@ -167,7 +168,7 @@ func TestE2E_RealQuestions(t *testing.T) {
 		}
 	}
 	p.call(p.admin, http.MethodPost, "/v1/leagues/gsm8k/start", nil, nil)
-	eventually(t, "the ladder has played by itself", func() bool {
+	testwait.Until(t, "the ladder has played by itself", func() bool {
 		var list struct{ Items []json.RawMessage }
 		p.call(p.admin, http.MethodGet, "/v1/matches?league=gsm8k&status=finished&limit=10", nil, &list)
 		return len(list.Items) >= 4

@@ -10,6 +10,7 @@ import (
 	"github.com/agora-arena/agora-go/arenaagent/agora"
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/examples/agents"
+	"github.com/agora-arena/arena/internal/testwait"
 )
 
 // Demo agents of all four protocols play one rated match of ten rounds: the
@@ -51,7 +52,7 @@ func TestE2E_FourProtocols(t *testing.T) {
 		}
 	}
 	for id, protocol := range protocolOf {
-		eventually(t, protocol+" is active", func() bool {
+		testwait.Until(t, protocol+" is active", func() bool {
 			var a struct{ Status, Protocol string }
 			p.call(p.admin, http.MethodGet, "/v1/agents/"+id, nil, &a)
 			return a.Status == "active" && a.Protocol == protocol

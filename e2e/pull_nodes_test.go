@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 	"github.com/agora-arena/arena/store/storetest"
 )
@@ -59,7 +60,7 @@ func pullingAgents(t *testing.T, server *storetest.Server, env ...string) {
 	for _, a := range []*puller{ada, bob} {
 		_, _, err := a.do(t.Context(), http.MethodGet, p.url+"/v1/agents/"+a.id+"/tasks?wait=0", nil)
 		must(t, err)
-		eventually(t, "the agent is active", func() bool {
+		testwait.Until(t, "the agent is active", func() bool {
 			var g struct{ Status string }
 			p.call(p.admin, http.MethodGet, "/v1/agents/"+a.id, nil, &g)
 			return g.Status == "active"
@@ -71,7 +72,7 @@ func pullingAgents(t *testing.T, server *storetest.Server, env ...string) {
 	p.call(p.admin, http.MethodPost, "/v1/matches", document{"league": "trivia", "agents": []string{ada.id, bob.id}}, &m)
 	s := c.open()
 	var runs string
-	eventually(t, "a node runs the match", func() bool {
+	testwait.Until(t, "a node runs the match", func() bool {
 		stored, err := s.Match(t.Context(), m.ID)
 		must(t, err)
 		runs = stored.Lease.Node
@@ -106,7 +107,7 @@ func pullingAgents(t *testing.T, server *storetest.Server, env ...string) {
 		t.Errorf("the last round begins with attempt %d", again.Attempt)
 	}
 	ada.answer(survivor, again)
-	eventually(t, "the match has finished", func() bool {
+	testwait.Until(t, "the match has finished", func() bool {
 		stored, err := s.Match(t.Context(), m.ID)
 		must(t, err)
 		return stored.Status != arena.MatchRunning

@@ -15,6 +15,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/agora-arena/arena/internal/apiclient"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
@@ -146,7 +147,7 @@ func TestE2E_Pull(t *testing.T) {
 		ada.play(ctx, p.url, correct)
 	}()
 	defer func() { stop(); <-played }()
-	eventually(t, "Ada is active", func() bool {
+	testwait.Until(t, "Ada is active", func() bool {
 		var a struct{ Status string }
 		p.call(p.admin, http.MethodGet, "/v1/agents/"+ada.id, nil, &a)
 		return a.Status == "active"

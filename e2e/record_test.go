@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agora-arena/arena/internal/testwait"
 )
 
 // The record of a sealed, rated match is verified with the keys alone,
@@ -46,7 +48,7 @@ func TestE2E_Record(t *testing.T) {
 	db, err := sql.Open("sqlite", filepath.Join(dir, "arena.db"))
 	must(t, err)
 	t.Cleanup(func() { must(t, db.Close()) })
-	eventually(t, "the match is packed", func() bool {
+	testwait.Until(t, "the match is packed", func() bool {
 		var rows int
 		must(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM events").Scan(&rows))
 		return rows == 0

@@ -16,6 +16,7 @@ import (
 	"github.com/agora-arena/agora-go/arenaagent/envelope"
 	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/internal/testneed"
+	"github.com/agora-arena/arena/internal/testwait"
 )
 
 // poller is an agent that plays through the relay alone: nothing could call it.
@@ -90,7 +91,7 @@ func TestE2E_Relay(t *testing.T) {
 	})
 
 	// The relay's log has the whole conversation, now that it has ended.
-	eventually(t, "the RESULTs are shown", func() bool {
+	testwait.Until(t, "the RESULTs are shown", func() bool {
 		var page struct {
 			Events []struct {
 				Type   string

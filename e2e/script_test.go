@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/agora-arena/arena/internal/testwait"
 )
 
 // codePack loads one task whose answers are programs.
@@ -114,13 +116,13 @@ func TestE2E_EndsWhileItJudges(t *testing.T) {
 	slow := answers(`const s = '\u4e00'.repeat(60000), a = s + 1, b = s + 1; function solve() { for (;;) a === b }`)
 	p.schedule("code", p.contestant("A", slow, "code"), p.contestant("B", slow, "code"))
 	var workers []int
-	eventually(t, "answers are judged", func() bool { workers = p.workers(); return len(workers) > 0 })
+	testwait.Until(t, "answers are judged", func() bool { workers = p.workers(); return len(workers) > 0 })
 	began := time.Now()
 	p.stop()
 	if took := time.Since(began); took > 8*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	for _, id := range workers {
-		eventually(t, "the worker is gone", func() bool { return syscall.Kill(id, 0) != nil })
+		testwait.Until(t, "the worker is gone", func() bool { return syscall.Kill(id, 0) != nil })
 	}
 }

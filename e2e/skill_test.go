@@ -19,6 +19,7 @@ import (
 	"github.com/MicahParks/keyfunc/v3"
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
@@ -354,7 +355,7 @@ func TestE2E_Skill(t *testing.T) {
 	ask := r.filled(r.turn("http request"))
 	shown := r.turn("json reply")
 	var body []byte
-	eventuallyEvery(t, time.Second, "the league pairs the reader", func() bool { // a reader keeps to the rate of its address
+	testwait.Every(t, time.Second, "the league pairs the reader", func() bool { // a reader keeps to the rate of its address
 		_, body = r.send(ask)
 		return bytes.Contains(body, []byte(`"match_id"`))
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/agora-arena/arena/arena/certs/certstest"
+	"github.com/agora-arena/arena/internal/testwait"
 )
 
 // An arena without a proxy gets its certificate from an ACME server, keeps it in
@@ -50,7 +51,7 @@ func TestE2E_TLS(t *testing.T) {
 		}
 		return resp, err
 	}
-	eventually(t, "the certificate is there", func() bool {
+	testwait.Until(t, "the certificate is there", func() bool {
 		resp, err := get(p.url + "/readyz")
 		return err == nil && resp.StatusCode == http.StatusOK && resp.ProtoMajor == 2 && resp.Header.Get("Strict-Transport-Security") != ""
 	})
@@ -69,7 +70,7 @@ func TestE2E_TLS(t *testing.T) {
 
 	p.stop()
 	p = serve(t, dir, settings...)
-	eventually(t, "the certificate outlives the process", func() bool {
+	testwait.Until(t, "the certificate outlives the process", func() bool {
 		_, err := get(p.url + "/readyz")
 		return err == nil
 	})

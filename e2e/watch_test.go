@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
@@ -62,7 +63,7 @@ func TestE2E_Watch(t *testing.T) {
 	league, leagueCode := watching(t, p.url, "--league", "trivia")
 	id := p.schedule("trivia", ada, bob)
 	match, matchCode := watching(t, p.url, id)
-	eventually(t, "the second round is on screen", func() bool { return match.has("round 2:") && league.has("round 2:") })
+	testwait.Until(t, "the second round is on screen", func() bool { return match.has("round 2:") && league.has("round 2:") })
 	p.kill()
 	p = serve(t, dir, "ARENA_ADDR="+strings.TrimPrefix(p.url, "http://"))
 	for _, w := range []struct {
@@ -102,7 +103,7 @@ func TestE2E_Watch(t *testing.T) {
 	}
 	void := p.lateMatch("later", ada, bob)
 	out, code := watching(t, p.url, void)
-	eventually(t, "the match is announced", func() bool { return out.has("Ada · Bob") })
+	testwait.Until(t, "the match is announced", func() bool { return out.has("Ada · Bob") })
 	p.call(p.admin, "POST", "/v1/matches/"+void+"/cancel", map[string]any{"reason": "no lights"}, nil)
 	if c := <-code; c != exitFailure || !out.has("the match is void: no lights") {
 		t.Errorf("exit code %d:\n%s", c, out)

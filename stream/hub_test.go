@@ -15,6 +15,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	arenaquota "github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/stream/streamtest"
 	"github.com/agora-arena/arena/stream/ws"
 )
@@ -284,7 +285,7 @@ func TestHub_Viewers(t *testing.T) {
 	_ = third.CloseNow()
 	_ = second.Response.Body.Close()
 	_ = first.CloseNow()
-	streamtest.Eventually(t, "the topic to be freed", func() bool { return b.hub.Viewers("m_1") == 0 && b.hub.Stats().Topics == 0 })
+	testwait.Until(t, "the topic to be freed", func() bool { return b.hub.Viewers("m_1") == 0 && b.hub.Stats().Topics == 0 })
 }
 
 // State is created on demand and freed with its last user.
@@ -306,7 +307,7 @@ func TestHub_Idle(t *testing.T) {
 	}
 	_ = p.Close(1000, "enough")
 	_ = s.Response.Body.Close()
-	streamtest.Eventually(t, "everything to be freed", func() bool {
+	testwait.Until(t, "everything to be freed", func() bool {
 		got := b.hub.Stats()
 		return got.Topics == 0 && got.Open["spectator"] == 0 && got.Open["sse"] == 0 && streamtest.Free(slots, 2, "")
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/stream/bus"
 	"github.com/agora-arena/arena/stream/bus/redistest"
 	"github.com/agora-arena/arena/stream/streamtest"
@@ -199,7 +200,7 @@ func TestHub_Nodes_polls_are_bounded(t *testing.T) {
 		p.Next()
 		peers = append(peers, p)
 	}
-	streamtest.Eventually(t, "the reads", func() bool { return slow.now.Load() == readsAtOnce })
+	testwait.Until(t, "the reads", func() bool { return slow.now.Load() == readsAtOnce })
 	for i := range matches {
 		log.Add(fmt.Sprint("m_", i), arena.Event{Type: arena.EventMatchVoid})
 	}
@@ -248,7 +249,7 @@ func TestHub_Nodes_lobby(t *testing.T) {
 	}
 	again := b.Dial(t, "?lobby=1", nil)
 	again.Next()
-	streamtest.Eventually(t, "both nodes", func() bool { return a.bus.Up() && b.bus.Up() })
+	testwait.Until(t, "both nodes", func() bool { return a.bus.Up() && b.bus.Up() })
 	a.hub.Publish(streamtest.League, log.Commit(arena.Event{Type: arena.EventMatchFinished}))
 	if got := again.Next(); got.Type != "match_finished" {
 		t.Errorf("got %s", got.Raw)
@@ -282,7 +283,7 @@ func TestHub_Nodes_viewers(t *testing.T) {
 		}
 	}
 	until(3)
-	streamtest.Eventually(t, "both nodes to say three", func() bool { return a.hub.Viewers("m_1") == 3 && b.hub.Viewers("m_1") == 3 })
+	testwait.Until(t, "both nodes to say three", func() bool { return a.hub.Viewers("m_1") == 3 && b.hub.Viewers("m_1") == 3 })
 	s.Kill(t)
 	until(1)
 	s.Restart(t)

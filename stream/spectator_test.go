@@ -13,6 +13,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	arenaquota "github.com/agora-arena/arena/arena/quota"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/stream/streamtest"
 	"github.com/agora-arena/arena/stream/ws"
 )
@@ -190,7 +191,7 @@ func TestSpectator_Caps(t *testing.T) {
 	}
 	streamtest.WantProblem(t, resp, 503, arena.CodeUnavailable)
 	_ = fifth.Close(1000, "")
-	streamtest.Eventually(t, "a place", func() bool { return b.hub.Stats().Open["spectator"] == 4 })
+	testwait.Until(t, "a place", func() bool { return b.hub.Stats().Open["spectator"] == 4 })
 	b.Dial(t, "?lobby=1", from("d"))
 }
 
@@ -278,9 +279,9 @@ func TestSpectator_Half_open(t *testing.T) {
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatalf("status %d", resp.StatusCode)
 	}
-	streamtest.Eventually(t, "the silent peer to be let go", func() bool { return b.hub.Stats().Closes[ws.CloseSlow] == 1 })
+	testwait.Until(t, "the silent peer to be let go", func() bool { return b.hub.Stats().Closes[ws.CloseSlow] == 1 })
 	_ = c.Close()
-	streamtest.Eventually(t, "its place to be free", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
+	testwait.Until(t, "its place to be free", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
 }
 
 // A peer that answers pings stays, and its first frame may come with the
@@ -329,5 +330,5 @@ func TestSpectator_Pings(t *testing.T) {
 		}
 	}
 	_ = c.Close()
-	streamtest.Eventually(t, "its end", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
+	testwait.Until(t, "its end", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/stream/streamtest"
 	"github.com/agora-arena/arena/stream/ws"
 )
@@ -139,14 +140,14 @@ func TestSpectator_Leaves_while_the_log_is_read(t *testing.T) {
 			return *state
 		}
 	}
-	streamtest.Eventually(t, "the log to be read", is(&s.socket.blocked))
+	testwait.Until(t, "the log to be read", is(&s.socket.blocked))
 	_ = p.CloseNow()
-	streamtest.Eventually(t, "the socket to be left", is(&s.socket.left))
+	testwait.Until(t, "the socket to be left", is(&s.socket.left))
 	if got := b.hub.Stats(); got.Open["spectator"] != 1 || got.Topics != 1 {
 		t.Errorf("it is gone too early: %+v", got)
 	}
 	close(b.log.ReadGate)
-	streamtest.Eventually(t, "its end", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
+	testwait.Until(t, "its end", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
 }
 
 // topic returns the topic of a match with spectators.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena/certs/certstest"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -155,7 +156,7 @@ func TestACME(t *testing.T) { //nolint:paralleltest // the ACME client keeps one
 			o := ACME{Store: s, Directory: pebble.URL, CAFile: pebble.CAFile, Email: "ops@example.org"}
 			n.start(t, o, plain)
 			n.log.await(t, "certificate obtained")
-			eventually(t, "the node presents the certificate", func() bool { return !n.certs.Expires().IsZero() })
+			testwait.Until(t, "the node presents the certificate", func() bool { return !n.certs.Expires().IsZero() })
 			first, err := n.presented(t, pebble.Roots(t))
 			must(t, err)
 			if !first.NotAfter.Equal(n.certs.Expires()) {
@@ -164,7 +165,7 @@ func TestACME(t *testing.T) { //nolint:paralleltest // the ACME client keeps one
 			n.stop()
 			late := listen(t)
 			late.start(t, o, plain)
-			eventually(t, "a later node has it too", func() bool { return !late.certs.Expires().IsZero() })
+			testwait.Until(t, "a later node has it too", func() bool { return !late.certs.Expires().IsZero() })
 			second, err := late.presented(t, pebble.Roots(t))
 			must(t, err)
 			if !second.Equal(first) || pebble.Issued() != 1 {
@@ -209,7 +210,7 @@ func TestACME_authorityLater(t *testing.T) { //nolint:paralleltest // the ACME c
 	pebble := certstest.Start(t, certstest.FreeAddr(t), n.tls.Addr().String(), n.plain.Addr().String())
 	o := ACME{Store: s, Directory: pebble.URL, CAFile: pebble.CAFile}
 	n.start(t, o, false)
-	eventually(t, "the node has the certificate", func() bool { return !n.certs.Expires().IsZero() })
+	testwait.Until(t, "the node has the certificate", func() bool { return !n.certs.Expires().IsZero() })
 
 	o.CAFile, o.Addr = filepath.Join(t.TempDir(), "ca.pem"), n.tls.Addr().String()
 	late, err := newACME(o, testHost, slog.New(slog.DiscardHandler))
@@ -224,19 +225,6 @@ func TestACME_authorityLater(t *testing.T) { //nolint:paralleltest // the ACME c
 	must(t, late.obtain(t.Context()))
 	if err := late.client.Load().config.RenewCertSync(t.Context(), testHost, true); err != nil {
 		t.Errorf("with the file: %v", err)
-	}
-}
-
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	limit, ask := time.After(20*time.Second), time.NewTicker(10*time.Millisecond)
-	defer ask.Stop()
-	for !cond() {
-		select {
-		case <-limit:
-			t.Fatalf("never: %s", what)
-		case <-ask.C:
-		}
 	}
 }
 

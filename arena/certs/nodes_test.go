@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/arena/certs/certstest"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/store/storetest"
 )
 
@@ -28,7 +29,7 @@ func TestACME_nodes(t *testing.T) { //nolint:paralleltest // the ACME client kee
 	}
 	var first *x509.Certificate
 	for i, n := range nodes {
-		eventually(t, "each node has the certificate", func() bool { return !n.certs.Expires().IsZero() })
+		testwait.Until(t, "each node has the certificate", func() bool { return !n.certs.Expires().IsZero() })
 		got, err := n.presented(t, pebble.Roots(t))
 		must(t, err)
 		if i == 0 {

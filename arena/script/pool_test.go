@@ -19,6 +19,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/script"
 	"github.com/agora-arena/arena/arena/script/worker"
+	"github.com/agora-arena/arena/internal/testwait"
 )
 
 // TestMain makes this test binary its own worker.
@@ -187,12 +188,7 @@ func TestPool_Wall(t *testing.T) {
 // busy waits until so many scripts run.
 func busy(t *testing.T, p *script.Pool, n int) {
 	t.Helper()
-	for p.Stats().Busy != n {
-		if t.Context().Err() != nil {
-			t.Fatal(t.Context().Err())
-		}
-		time.Sleep(time.Millisecond)
-	}
+	testwait.Until(t, fmt.Sprint(n, " scripts run"), func() bool { return p.Stats().Busy == n })
 }
 
 // endless needs about a second in each call.
@@ -292,13 +288,11 @@ func TestPool_KilledFromOutside(t *testing.T) {
 	busy(t, p, 1)
 	first := p.Pids()[0]
 	kill(t, first)
-	for {
-		if pids := p.Pids(); len(pids) == 1 && pids[0] != first && p.Stats().Busy == 1 {
-			kill(t, pids[0])
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+	testwait.Until(t, "another worker runs it", func() bool {
+		pids := p.Pids()
+		return len(pids) == 1 && pids[0] != first && p.Stats().Busy == 1
+	})
+	kill(t, p.Pids()[0])
 	if o := <-done; !errors.Is(o.err, arena.ErrScriptLimit) || p.Stats().Killed["death"] != 1 {
 		t.Errorf("killed twice: %+v, %+v", o, p.Stats())
 	}

@@ -12,14 +12,10 @@ import (
 // wait for an event. All others sleep in a bubble of testing/synctest.
 func sleepers() map[string]string {
 	return map[string]string{
-		"arena/backup/s3/s3_test.go":            "waits for a process to listen",
-		"arena/script/pool_test.go":             "watches processes",
-		"internal/join/setup_test.go":           "is a process that hangs",
-		"protocol/a2a/setup_test.go":            "is an agent that is slow",
-		"protocol/aap/pull/bench_test.go":       "measures a server at rest",
-		"protocol/agentprotocol/driver_test.go": "is an agent that watches a folder",
-		"protocol/agora/kit_test.go":            "is an agent that is slow",
-		"protocol/envelope/relay/relay_test.go": "watches how many polls wait",
+		"internal/join/setup_test.go":     "is a process that hangs",
+		"protocol/a2a/setup_test.go":      "is an agent that is slow",
+		"protocol/aap/pull/bench_test.go": "measures a server at rest",
+		"protocol/agora/kit_test.go":      "is an agent that is slow",
 	}
 }
 

@@ -241,6 +241,7 @@ func importRules() []importRule {
 		},
 		{dir: "internal/apiclient", why: "the API as its clients see it, standard library only"},
 		{dir: "internal/testneed", why: "which programs tests cannot do without, standard library only"},
+		{dir: "internal/testwait", why: "how tests wait for what nothing announces, standard library only"},
 		{dir: "internal/userconfig", why: "the user's own files, standard library only"},
 		{dir: "internal/archtest", why: "tests that read the sources; no code"},
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
@@ -138,14 +139,12 @@ func (f *fake) look(dir string) []byte {
 // take waits for a message for the agent.
 func (f *fake) take(dir string) []byte {
 	f.t.Helper()
-	for f.t.Context().Err() == nil {
-		if data := f.look(dir); data != nil {
-			return data
-		}
-		time.Sleep(time.Millisecond)
-	}
-	f.t.Fatal("no message came")
-	return nil
+	var data []byte
+	testwait.Until(f.t, "a message comes", func() bool {
+		data = f.look(dir)
+		return data != nil
+	})
+	return data
 }
 
 // The table that every protocol shares, over every transport.

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/stream/bus"
 	"github.com/agora-arena/arena/stream/bus/redistest"
 )
@@ -91,20 +92,7 @@ func (l *listener) has(text string) bool {
 // linked waits until the subscription holds for the nth time.
 func (l *listener) linked(t *testing.T, n int) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("link %d", n), func() bool { _, ups, _ := l.seen(); return ups >= n })
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-t.Context().Done():
-			t.Fatalf("waiting for %s: %v", what, t.Context().Err())
-		}
-	}
+	testwait.Until(t, fmt.Sprintf("link %d", n), func() bool { _, ups, _ := l.seen(); return ups >= n })
 }
 
 func TestBus_Publish(t *testing.T) {
@@ -130,7 +118,7 @@ func TestBus_Publish(t *testing.T) {
 				}
 			}
 			for k, l := range there {
-				eventually(t, "all messages", func() bool { n, _, _ := l.seen(); return n == each })
+				testwait.Until(t, "all messages", func() bool { n, _, _ := l.seen(); return n == each })
 				for i, m := range l.got {
 					if m != fmt.Sprintf("%d\n%d", k, i) {
 						t.Fatalf("topic %d: message %d is %q", k, i, m)
@@ -151,12 +139,12 @@ func TestBus_Publish(t *testing.T) {
 				t.Errorf("channels %q, shard channels %q", plain, sharded)
 			}
 			b.Unsubscribe("match:m_1")
-			eventually(t, "the channel to be left", func() bool {
+			testwait.Until(t, "the channel to be left", func() bool {
 				return !strings.Contains(s.Do(t, "PUBSUB", "CHANNELS")+s.Do(t, "PUBSUB", "SHARDCHANNELS"), "match:m_1\r")
 			})
 			a.Publish("match:m_1", []byte("late"))
 			a.Publish("match:m_2", []byte("end"))
-			eventually(t, "the end", func() bool { return there[2].has("end") })
+			testwait.Until(t, "the end", func() bool { return there[2].has("end") })
 			if there[1].has("late") {
 				t.Error("a message came after Unsubscribe")
 			}
@@ -189,7 +177,7 @@ func TestBus_Outage(t *testing.T) {
 				p.Cut()
 			}
 			l.linked(t, 2)
-			eventually(t, "both nodes", func() bool {
+			testwait.Until(t, "both nodes", func() bool {
 				a.Publish("match:m_1", []byte("after"))
 				return l.has("after") && a.Up() && b.Up()
 			})
@@ -209,7 +197,7 @@ func TestBus_Stall(t *testing.T) {
 	l := listen(b, "match:m_1")
 	l.linked(t, 1)
 	p.Stall()
-	eventually(t, "the silence to be noticed", func() bool { _, _, downs := l.seen(); return downs == 1 && !b.Up() })
+	testwait.Until(t, "the silence to be noticed", func() bool { _, _, downs := l.seen(); return downs == 1 && !b.Up() })
 	if _, _, err := b.Take(t.Context(), "k", 1, time.Minute); !errors.Is(err, bus.ErrAway) {
 		t.Errorf("take: %v, want ErrAway", err)
 	}
@@ -226,10 +214,10 @@ func TestBus_Sender_reports_losses(t *testing.T) {
 	l, calm := listen(b, "match:m_1"), listen(b, "match:m_2")
 	l.linked(t, 1)
 	calm.linked(t, 1)
-	eventually(t, "the sender", a.Up)
+	testwait.Until(t, "the sender", a.Up)
 	p.Refuse()
 	p.Cut()
-	eventually(t, "a loss", func() bool {
+	testwait.Until(t, "a loss", func() bool {
 		a.Publish("match:m_1", []byte("lost"))
 		return a.Stats().Lost > 0
 	})
@@ -251,7 +239,7 @@ func TestBus_Frozen_server(t *testing.T) {
 	a, b := open(t, "n_a", s.URL()), open(t, "n_b", s.URL())
 	l := listen(b, "match:m_1")
 	l.linked(t, 1)
-	eventually(t, "the sender", a.Up)
+	testwait.Until(t, "the sender", a.Up)
 	s.Freeze(t)
 	payload := make([]byte, 1000)
 	for range 50_000 { // far over what the queue and the socket take
@@ -263,7 +251,7 @@ func TestBus_Frozen_server(t *testing.T) {
 	}
 	s.Thaw(t)
 	l.linked(t, 2)
-	eventually(t, "the next message", func() bool {
+	testwait.Until(t, "the next message", func() bool {
 		a.Publish("match:m_1", []byte("after"))
 		return l.has("after")
 	})
@@ -273,7 +261,7 @@ func TestBus_Wake(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	a, b := open(t, "n_a", s.URL()), open(t, "n_b", s.URL())
-	eventually(t, "both nodes", func() bool { return a.Up() && b.Up() })
+	testwait.Until(t, "both nodes", func() bool { return a.Up() && b.Up() })
 	<-a.Woken() // the connection is new: a call may have been missed
 	<-b.Woken()
 	for range 3 {
@@ -292,10 +280,10 @@ func TestBus_Viewers(t *testing.T) {
 	clock := func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
 	p := redistest.NewProxy(t, s.Addr)
 	a, b, c := open(t, "n_a", s.URL(), clock), open(t, "n_b", s.URL(), clock), open(t, "n_c", p.URL(), clock)
-	eventually(t, "all nodes", func() bool { return a.Up() && b.Up() && c.Up() })
+	testwait.Until(t, "all nodes", func() bool { return a.Up() && b.Up() && c.Up() })
 	is := func(m1, m2 int) {
 		t.Helper()
-		eventually(t, fmt.Sprintf("%d and %d viewers", m1, m2), func() bool { return a.Viewers("m_1") == m1 && a.Viewers("m_2") == m2 })
+		testwait.Until(t, fmt.Sprintf("%d and %d viewers", m1, m2), func() bool { return a.Viewers("m_1") == m1 && a.Viewers("m_2") == m2 })
 	}
 	a.Announce(map[string]int{"m_1": 100}) // its own are not among the others'
 	b.Announce(map[string]int{"m_1": 3, "m_2": 1})
@@ -305,7 +293,7 @@ func TestBus_Viewers(t *testing.T) {
 	is(6, 0)
 	// A node that comes later receives all at once.
 	d := open(t, "n_d", s.URL(), clock)
-	eventually(t, "the late node", func() bool {
+	testwait.Until(t, "the late node", func() bool {
 		a.Announce(map[string]int{"m_1": 100})
 		b.Announce(map[string]int{"m_1": 2})
 		c.Announce(map[string]int{"m_1": 4})
@@ -318,7 +306,7 @@ func TestBus_Viewers(t *testing.T) {
 	// This one does not.
 	p.Refuse()
 	p.Cut()
-	eventually(t, "the break", func() bool { return !c.Up() })
+	testwait.Until(t, "the break", func() bool { return !c.Up() })
 	if c.Viewers("m_1") != 0 {
 		t.Error("a node that receives nothing still counts the others")
 	}
@@ -334,7 +322,7 @@ func TestBus_Take(t *testing.T) {
 			t.Parallel()
 			s := start(t, cluster)
 			a, b := open(t, "n_a", s.URL()), open(t, "n_b", s.URL())
-			eventually(t, "both nodes", func() bool { return a.Up() && b.Up() })
+			testwait.Until(t, "both nodes", func() bool { return a.Up() && b.Up() })
 			take := func(b *bus.Bus, key string) (time.Duration, bool) {
 				t.Helper()
 				wait, ok, err := b.Take(t.Context(), key, 4, time.Hour)
@@ -364,7 +352,7 @@ func TestBus_Take(t *testing.T) {
 				t.Error("refused after FLUSHALL")
 			}
 			s.Kill(t)
-			eventually(t, "an error", func() bool {
+			testwait.Until(t, "an error", func() bool {
 				_, _, err := a.Take(t.Context(), "x", 4, time.Hour)
 				return errors.Is(err, bus.ErrAway)
 			})
@@ -376,8 +364,8 @@ func TestBus_Take(t *testing.T) {
 func TestBus_Take_refills(t *testing.T) {
 	t.Parallel()
 	b := open(t, "n_a", redistest.Start(t).URL())
-	eventually(t, "the node", b.Up)
-	eventually(t, "three takes of a limit of one in a millisecond", func() func() bool {
+	testwait.Until(t, "the node", b.Up)
+	testwait.Until(t, "three takes of a limit of one in a millisecond", func() func() bool {
 		taken := 0
 		return func() bool {
 			if _, ok, err := b.Take(t.Context(), "x", 1, time.Millisecond); err == nil && ok {
@@ -403,11 +391,11 @@ func TestBus_Malformed(t *testing.T) {
 	}
 	s.Do(t, "PUBLISH", "arena:3:node:viewers", "mn_x 2\nall\nm_1 -5\nm_2 x\n\nm_3 7\n")
 	a.Publish("lobby", []byte("good"))
-	eventually(t, "the good one", func() bool { return l.has("good") })
+	testwait.Until(t, "the good one", func() bool { return l.has("good") })
 	if n, _, _ := l.seen(); n != 1 || b.Stats().Malformed == 0 {
 		t.Errorf("%d messages, stats %+v", n, b.Stats())
 	}
-	eventually(t, "the good count", func() bool { return b.Viewers("m_3") == 7 })
+	testwait.Until(t, "the good count", func() bool { return b.Viewers("m_3") == 7 })
 	if n, _, _ := other.seen(); n != 0 {
 		t.Error("a message of another database's arena came through")
 	}
@@ -424,7 +412,7 @@ func TestBus_Sent_twice(t *testing.T) {
 	for _, text := range []string{"mn_x 1\none", "mn_x 2\ntwo", "mn_x 1\none", "mn_x 2\ntwo", "mn_y 1\nother", "mn_x 11\nlast"} {
 		s.Do(t, "PUBLISH", "arena:0:lobby", text)
 	}
-	eventually(t, "the last", func() bool { return l.has("last") })
+	testwait.Until(t, "the last", func() bool { return l.has("last") })
 	if want := []string{"one", "two", "other", "last"}; !slices.Equal(l.got, want) {
 		t.Errorf("got %q, want %q", l.got, want)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/stream/streamtest"
 	"github.com/agora-arena/arena/stream/ws"
 )
@@ -57,7 +58,7 @@ func TestAgent_Refused(t *testing.T) {
 			if got.Type != "error" || got.Code != tt.code || got.No != 1 || got.Message == "" {
 				t.Errorf("answer %s, want code %s", got.Raw, tt.code)
 			}
-			streamtest.Eventually(t, "the good event", func() bool { return len(b.log.Rows(match)) == 1 })
+			testwait.Until(t, "the good event", func() bool { return len(b.log.Rows(match)) == 1 })
 			if row := b.log.Rows(match)[0]; string(row.Body) != `{"message":"fine"}` {
 				t.Errorf("stored %s", row.Body)
 			}
@@ -211,7 +212,7 @@ func TestIngest_Post(t *testing.T) {
 		token, _ := b.match(arena.VisibilityLive)
 		p := b.Agent(t, token)
 		p.Send(`{"type":"thinking"}`)
-		streamtest.Eventually(t, "the event", func() bool { return len(b.log.Rows("m_1")) == 1 })
+		testwait.Until(t, "the event", func() bool { return len(b.log.Rows("m_1")) == 1 })
 		resp := b.Request(t, "POST", "", http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}, strings.Repeat("{\"type\":\"thinking\"}\n", 9))
 		var got postReply
 		if err := json.NewDecoder(resp.Body).Decode(&got); err != nil || got.Accepted != 2 || len(got.Errors) != 1 || got.Errors[0].Line != 3 {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/stream/streamtest"
+	"github.com/agora-arena/arena/internal/testwait"
 )
 
 // waited is a context that calls begin when its Done is called.
@@ -49,7 +49,7 @@ func TestReceiver_Flush(t *testing.T) {
 	<-asked // the reader is busy
 	p.Send(`{"type":"thinking","message":"in the socket"}`)
 	s, _ := b.seats.find(seatKey{"m_1", "ag_1"})
-	streamtest.Eventually(t, "the message in the socket", func() bool { return s.socket.conn.Unread() })
+	testwait.Until(t, "the message in the socket", func() bool { return s.socket.conn.Unread() })
 	b.seats.release(s, time.Now())
 	b.agents.Flush(waited{t.Context(), answer}, "m_1", "ag_1")
 	if n := len(b.log.Rows("m_1")); n != 1 {
@@ -68,7 +68,7 @@ func TestReceiver_Flush_append(t *testing.T) {
 	token, _ := b.match(arena.VisibilityLive)
 	p := b.Agent(t, token)
 	p.Send(`{"type":"thinking"}`)
-	streamtest.Eventually(t, "the append", func() bool { return b.log.Appends() == 1 })
+	testwait.Until(t, "the append", func() bool { return b.log.Appends() == 1 })
 	b.agents.Flush(waited{t.Context(), open}, "m_1", "ag_1")
 	if n := len(b.log.Rows("m_1")); n != 1 {
 		t.Errorf("%d rows, want that of the message that was being appended", n)
@@ -85,10 +85,10 @@ func TestReceiver_Flush_bounded(t *testing.T) {
 	b.log.AppendGate = gate
 	p := b.Agent(t, token)
 	p.Send(`{"type":"thinking"}`)
-	streamtest.Eventually(t, "the append", func() bool { return b.log.Appends() == 1 })
+	testwait.Until(t, "the append", func() bool { return b.log.Appends() == 1 })
 	b.agents.Flush(t.Context(), "m_1", "ag_1") // ends by its time, or the test never ends
 	close(gate)
 	_ = p.Close(1000, "")
-	streamtest.Eventually(t, "the end", func() bool { return b.hub.Stats().Open["agent"] == 0 })
+	testwait.Until(t, "the end", func() bool { return b.hub.Stats().Open["agent"] == 0 })
 	b.agents.Flush(t.Context(), "m_1", "ag_1")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/visibility/seal"
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/stream/streamtest"
 	"github.com/agora-arena/arena/stream/ws"
 )
@@ -150,7 +151,7 @@ func TestAgent_Token(t *testing.T) {
 			t.Errorf("answer %s", got.Raw)
 		}
 		p.Send(`{"type":"thinking","message":"here"}`)
-		streamtest.Eventually(t, "the event", func() bool { return len(b.log.Rows("m_1")) == 1 })
+		testwait.Until(t, "the event", func() bool { return len(b.log.Rows("m_1")) == 1 })
 	})
 	t.Run("with_its_own_match", func(t *testing.T) {
 		t.Parallel()
@@ -219,7 +220,7 @@ func TestAgent_Expiry(t *testing.T) {
 		t.Errorf("closed with %d, want %d", code, ws.CloseToken)
 	}
 	p.Send(`{"type":"thinking","message":"still here"}`)
-	streamtest.Eventually(t, "the event", func() bool { return len(b.log.Rows("m_1")) == 1 })
+	testwait.Until(t, "the event", func() bool { return len(b.log.Rows("m_1")) == 1 })
 	c.move(time.Hour)
 	b.clients.Check(c.Now())
 	if code, _ := p.Rest(); code != ws.CloseToken {
@@ -289,7 +290,7 @@ func TestAgent_Round_closed(t *testing.T) {
 	}
 	b.log.SetRoundOpen("m_1", true)
 	p.Send(`{"type":"thinking"}`)
-	streamtest.Eventually(t, "the event", func() bool { return len(b.log.Rows("m_1")) == 1 })
+	testwait.Until(t, "the event", func() bool { return len(b.log.Rows("m_1")) == 1 })
 	if got := b.seats.Stats(); got.Accepted != 1 || got.Refused[arena.CodeRoundClosed] != 1 {
 		t.Errorf("stats %+v", got)
 	}
@@ -307,7 +308,7 @@ func TestAgent_Close_appends(t *testing.T) {
 		b.log.AddMatch(match, arena.VisibilityLive, "ag_1")
 		p := b.Agent(t, b.Token(match, "ag_1", 1, time.Hour))
 		p.Send(`{"type":"thinking"}`)
-		streamtest.Eventually(t, "the first append", func() bool { return b.log.Appends() == int64(i+1) })
+		testwait.Until(t, "the first append", func() bool { return b.log.Appends() == int64(i+1) })
 		for range each - 1 {
 			p.Send(`{"type":"thinking"}`)
 		}
@@ -316,7 +317,7 @@ func TestAgent_Close_appends(t *testing.T) {
 		}
 	}
 	close(b.log.AppendGate)
-	streamtest.Eventually(t, "the end", func() bool { return b.hub.Stats().Open["agent"] == 0 })
+	testwait.Until(t, "the end", func() bool { return b.hub.Stats().Open["agent"] == 0 })
 	for i := range sockets {
 		if rows := b.log.Rows(fmt.Sprintf("m_%d", i)); len(rows) != each {
 			t.Errorf("socket %d: %d rows, want %d", i, len(rows), each)
@@ -335,7 +336,7 @@ func TestAgent_Order(t *testing.T) {
 		p.Send(fmt.Sprintf(`{"type":"intermediate_result","data":%d}`, i))
 	}
 	_ = p.Close(1000, "")
-	streamtest.Eventually(t, "the end", func() bool { return b.hub.Stats().Open["agent"] == 0 })
+	testwait.Until(t, "the end", func() bool { return b.hub.Stats().Open["agent"] == 0 })
 	rows := b.log.Rows("m_1")
 	for i, row := range rows {
 		if string(row.Body) != fmt.Sprintf(`{"data":%d}`, i) {
@@ -391,6 +392,6 @@ func TestAgent_Caps_together(t *testing.T) {
 			_ = leave()
 		}
 		open = nil
-		streamtest.Eventually(t, "free slots", func() bool { return streamtest.Free(slots, 2, "a") })
+		testwait.Until(t, "free slots", func() bool { return streamtest.Free(slots, 2, "a") })
 	}
 }

@@ -158,17 +158,3 @@ func Free(slots Slots, n int, address string) bool {
 	}
 	return true
 }
-
-// Eventually waits for a state that another goroutine brings about.
-func Eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-t.Context().Done():
-			t.Fatalf("waiting for %s: %v", what, t.Context().Err())
-		}
-	}
-}

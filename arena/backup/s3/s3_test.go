@@ -18,6 +18,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/backup"
 	"github.com/agora-arena/arena/arena/backup/s3"
+	"github.com/agora-arena/arena/internal/testwait"
 )
 
 // gateway is a server with the interface of Amazon S3.
@@ -60,16 +61,14 @@ func startGateway(t *testing.T) (endpoint *url.URL, dir string) {
 			t.Log(log.String())
 		}
 	})
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) { // nothing announces it
+	testwait.Until(t, "the gateway listens", func() bool {
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
 		if err == nil {
 			_ = conn.Close()
-			return &url.URL{Scheme: "http", Host: addr}, dir
 		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
+		return err == nil
+	})
+	return &url.URL{Scheme: "http", Host: addr}, dir
 }
 
 // Backups are stored in a bucket in parts, the newest is restored, and old ones

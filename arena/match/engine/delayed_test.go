@@ -11,6 +11,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/visibility/mode"
+	"github.com/agora-arena/arena/internal/testwait"
 )
 
 // late is a publisher that takes no event of a delayed match before its time,
@@ -84,7 +85,7 @@ func TestEngine_Delayed_drain(t *testing.T) {
 		b.ok(err)
 		return m
 	}
-	b.until("the second node takes the match up", func() bool { return match().Lease.Node == "n2" })
+	testwait.Until(b.t, "the second node takes the match up", func() bool { return match().Lease.Node == "n2" })
 	second.stop()
 	if m := match(); m.Status != arena.MatchRunning {
 		t.Fatalf("match %s", m.Status)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/match/engine"
+	"github.com/agora-arena/arena/internal/testwait"
 )
 
 // everything is a cut that lets no call through.
@@ -31,23 +32,6 @@ func (x *frail) called(method string) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.calls[method]
-}
-
-// until polls: no event announces what happens in the storage, or does not reach
-// it.
-func (b *bench) until(what string, cond func() bool) {
-	b.t.Helper()
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	limit := time.NewTimer(30 * time.Second)
-	defer limit.Stop()
-	for !cond() {
-		select {
-		case <-look.C:
-		case <-limit.C:
-			b.t.Fatalf("never happened: %s", what)
-		}
-	}
 }
 
 // lapsed reports whether no lease holds by the database's clock.
@@ -74,7 +58,7 @@ func TestEngine_KeepsItsMatchThroughAnOutage(t *testing.T) {
 	})
 	x.sever(everything)
 	close(gate)
-	b.until("the lease has run out", b.lapsed)
+	testwait.Until(b.t, "the lease has run out", b.lapsed)
 	x.sever(claims)
 	m, events := b.over(id)
 	if m.Status != arena.MatchFinished || m.Lease.Epoch != 1 || m.Interruptions != 0 {
@@ -120,7 +104,7 @@ func TestEngine_RequestsThatWaitedArePreparedAgain(t *testing.T) {
 	pick := &picks{Tasks: b, at: func(round int) {
 		if round == 2 {
 			x.sever(claimsAndRenewals)
-			b.until("the lease has run out", b.lapsed)
+			testwait.Until(b.t, "the lease has run out", b.lapsed)
 		}
 	}}
 	id := b.match()
@@ -129,7 +113,7 @@ func TestEngine_RequestsThatWaitedArePreparedAgain(t *testing.T) {
 		return count(b.published, func(e arena.Event) bool { return e.Type == arena.EventRoundStarted && e.Round == 2 }) == 1
 	})
 	renewals := x.called("RenewLeases")
-	b.until("two more renewals fail", func() bool { return x.called("RenewLeases") > renewals+1 })
+	testwait.Until(b.t, "two more renewals fail", func() bool { return x.called("RenewLeases") > renewals+1 })
 	if n := count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }); n != 0 {
 		t.Fatalf("%d requests left without a lease", n)
 	}
@@ -158,7 +142,7 @@ func TestEngine_ACutNodeIsNoInterruption(t *testing.T) {
 	x, j := newFrail(b, fault{}), &jury{hold: make(chan struct{})}
 	id := b.match(coded)
 	b.node("n1", lively, impatient, x.use, j.join)
-	b.until("the match is being judged", func() bool { return j.count() == 1 })
+	testwait.Until(b.t, "the match is being judged", func() bool { return j.count() == 1 })
 	x.sever(everything)
 	b.node("n2", impatient, j.join)
 	match := func() arena.Match {
@@ -166,10 +150,10 @@ func TestEngine_ACutNodeIsNoInterruption(t *testing.T) {
 		b.ok(err)
 		return m
 	}
-	b.until("the other node has claimed the match", func() bool { return match().Interruptions == 1 })
+	testwait.Until(b.t, "the other node has claimed the match", func() bool { return match().Interruptions == 1 })
 	epoch := match().Lease.Epoch
 	x.sever(claims)
-	b.until("the interruption is taken back", func() bool { return match().Interruptions == 0 })
+	testwait.Until(b.t, "the interruption is taken back", func() bool { return match().Interruptions == 0 })
 	close(j.hold)
 	if m, _ := b.over(id); m.Status != arena.MatchFinished || m.Interruptions != 0 || m.Lease.Epoch != epoch {
 		t.Errorf("match is %s with %d interruptions at epoch %d, after %d", m.Status, m.Interruptions, m.Lease.Epoch, epoch)
@@ -189,13 +173,13 @@ func TestEngine_AfterAnOutageHoldersComeFirst(t *testing.T) {
 	})
 	other.sever(everything)
 	n2 := b.node("n2", lively, impatient, other.use, func(o *engine.Options) { o.Heartbeat = time.Hour })
-	b.until("the other node misses the storage", func() bool { return other.called("ClaimMatches") == 1 })
+	testwait.Until(b.t, "the other node misses the storage", func() bool { return other.called("ClaimMatches") == 1 })
 	holder.sever(everything)
-	b.until("the lease has run out", b.lapsed)
+	testwait.Until(b.t, "the lease has run out", b.lapsed)
 	other.sever(nil)
 	n2.Wake()
 	holder.sever(claims)
-	b.until("the lease is renewed", func() bool { return !b.lapsed() })
+	testwait.Until(b.t, "the lease is renewed", func() bool { return !b.lapsed() })
 	m, err := b.store.Match(t.Context(), id)
 	b.ok(err)
 	if m.Lease.Node != "n1" || m.Lease.Epoch != 1 || m.Interruptions != 0 {

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/protocol/envelope"
 	"github.com/agora-arena/arena/protocol/envelope/relay"
 	"github.com/agora-arena/arena/protocol/mailbox"
@@ -264,12 +265,7 @@ func TestServer_pollThatOwesABody(t *testing.T) {
 
 func (w *world) waitParked(n int) {
 	w.t.Helper()
-	for w.relay.Parked() != n {
-		if w.t.Context().Err() != nil {
-			w.t.Fatal("never parked")
-		}
-		time.Sleep(time.Millisecond) // an observation from outside: nothing rings when a poll parks
-	}
+	testwait.Until(w.t, fmt.Sprint(n, " polls wait"), func() bool { return w.relay.Parked() == n })
 }
 
 // A reader goes on after the last envelope that it was given, page by page.
