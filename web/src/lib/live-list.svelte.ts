@@ -2,7 +2,7 @@ import { ApiError } from './api/client';
 import type { ArenaEvent, Match } from './api/contract';
 import { contact } from './contact';
 import { FrameQueue } from './frame';
-import { applyHall, emptyHall, hallOf, type Hall } from './lobby';
+import { applyToLists, emptyLists, listsOf, type MatchLists } from './lobby';
 import { Stream, type Link, type Topic } from './stream';
 
 const RETRY_MS = 4_000;
@@ -12,8 +12,8 @@ const RETRY_MS = 4_000;
  * the lists are read anew each time that a connection begins; events that came
  * in meanwhile are applied on top.
  */
-export class LiveHall {
-  hall = $state.raw<Hall>(emptyHall);
+export class LiveList {
+  lists = $state.raw<MatchLists>(emptyLists);
   ready = $state(false);
   link = $state<Link>('connecting');
   error = $state.raw<ApiError>();
@@ -63,7 +63,7 @@ export class LiveHall {
     try {
       const matches = await this.#read(abort.signal);
       if (abort.signal.aborted) return;
-      this.hall = this.#pending.reduce(applyHall, hallOf(matches));
+      this.lists = this.#pending.reduce(applyToLists, listsOf(matches));
       this.#pending = undefined;
       this.error = undefined;
       this.ready = true;
@@ -79,6 +79,6 @@ export class LiveHall {
       this.#pending?.push(e);
       if (e.type === 'match_finished') this.#over?.(e.league);
     }
-    this.hall = events.reduce(applyHall, this.hall);
+    this.lists = events.reduce(applyToLists, this.lists);
   }
 }

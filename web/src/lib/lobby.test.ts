@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ArenaEvent, Match, MatchSeat } from './api/contract';
-import { applyHall, beside, emptyHall, hallOf, inPlaces, RECENT } from './lobby';
+import { applyToLists, beside, emptyLists, inPlaces, listsOf, RECENT } from './lobby';
 
 const log = readFileSync('src/lib/fixtures/duel.jsonl', 'utf8').trim().split('\n').map((l) => JSON.parse(l) as ArenaEvent);
 const at = (type: ArenaEvent['type']) => log.slice(0, log.findIndex((e) => e.type === type) + 1);
@@ -12,48 +12,48 @@ const match = (id: string, over: Partial<Match> = {}): Match => ({
   format: 'ladder', judge: 'choice', visibility: 'sealed', time_limit_seconds: 12, viewers: 0, seats: [seat('ag_1', 1), seat('ag_2', 1)], ...over,
 });
 
-describe('the hall', () => {
+describe('the lists of matches', () => {
   it('moves a match from next to live to recent', () => {
-    const scheduled = at('match_scheduled').reduce(applyHall, emptyHall);
+    const scheduled = at('match_scheduled').reduce(applyToLists, emptyLists);
     expect([scheduled.next.length, scheduled.live.length, scheduled.recent.length]).toEqual([1, 0, 0]);
-    const running = at('round_closed').reduce(applyHall, emptyHall);
+    const running = at('round_closed').reduce(applyToLists, emptyLists);
     expect([running.next.length, running.live.length, running.recent.length]).toEqual([0, 1, 0]);
     expect(running.live[0]).toMatchObject({ round: 1, league: 'trivia', total_rounds: 5 });
     expect(running.live[0]!.seats.map((s) => [s.name, s.points])).toEqual([['Quill', 1], ['Meridian', 1]]);
-    const finished = log.reduce(applyHall, emptyHall);
+    const finished = log.reduce(applyToLists, emptyLists);
     expect([finished.next.length, finished.live.length, finished.recent.length]).toEqual([0, 0, 1]);
     expect(finished.recent[0]!.seats[0]).toMatchObject({ points: 4, place: 1, rating_delta: 18.244 });
   });
 
   it('knows the format of a match that it first heard of when it started, and who is out', () => {
     const log = readFileSync('src/lib/fixtures/elimination.jsonl', 'utf8').trim().split('\n').map((l) => JSON.parse(l) as ArenaEvent);
-    const [match] = log.slice(log.findIndex((e) => e.type === 'match_started'), log.findIndex((e) => e.type === 'match_finished')).reduce(applyHall, emptyHall).live;
+    const [match] = log.slice(log.findIndex((e) => e.type === 'match_started'), log.findIndex((e) => e.type === 'match_finished')).reduce(applyToLists, emptyLists).live;
     expect(match).toMatchObject({ format: 'elimination', visibility: 'sealed' });
     expect(match!.seats.some((s) => s.state === 'out')).toBe(true);
     expect(match!.seats.some((s) => s.state === 'active')).toBe(true);
   });
 
   it('ignores what a list already knew', () => {
-    const hall = hallOf([match('m_fixture_duel', { seq: log.length, round: 5 })]);
-    expect(log.reduce(applyHall, hall)).toBe(hall);
+    const lists = listsOf([match('m_fixture_duel', { seq: log.length, round: 5 })]);
+    expect(log.reduce(applyToLists, lists)).toBe(lists);
   });
 
   it('ignores a match that it never heard of, until it starts', () => {
-    expect(applyHall(emptyHall, log[2]!)).toBe(emptyHall);
-    expect(applyHall(emptyHall, log[1]!).live).toHaveLength(1);
+    expect(applyToLists(emptyLists, log[2]!)).toBe(emptyLists);
+    expect(applyToLists(emptyLists, log[1]!).live).toHaveLength(1);
   });
 
   it('counts viewers without a seq', () => {
-    const hall = hallOf([match('m_1')]);
+    const lists = listsOf([match('m_1')]);
     const e: ArenaEvent = { type: 'viewers', match_id: 'm_1', ts: '', count: 7 };
-    expect(applyHall(hall, e).live[0]).toMatchObject({ viewers: 7, seq: 9 });
+    expect(applyToLists(lists, e).live[0]).toMatchObject({ viewers: 7, seq: 9 });
   });
 
   it('keeps no more than it shows, newest first', () => {
     const many = Array.from({ length: 20 }, (_, i) => match(`m_${i}`, { status: 'finished', finished_at: `2026-11-21T18:${10 + i}:00.000Z` }));
-    const hall = hallOf(many);
-    expect(hall.recent).toHaveLength(RECENT);
-    expect(hall.recent[0]!.match_id).toBe('m_19');
+    const lists = listsOf(many);
+    expect(lists.recent).toHaveLength(RECENT);
+    expect(lists.recent[0]!.match_id).toBe('m_19');
   });
 
   it('fills the places beside the stage once, with the best of each league first', () => {
@@ -69,24 +69,24 @@ describe('the hall', () => {
 
 describe('the places beside the stage', () => {
   const ids = (matches: readonly Match[]) => matches.map((m) => m.match_id);
-  const hall = (live: string[], over: string[] = []) => hallOf([...live.map((id) => match(id)), ...over.map((id) => match(id, { status: 'finished', finished_at: '2026-11-21T18:05:00.000Z' }))]);
+  const lists = (live: string[], over: string[] = []) => listsOf([...live.map((id) => match(id)), ...over.map((id) => match(id, { status: 'finished', finished_at: '2026-11-21T18:05:00.000Z' }))]);
 
   it('keeps a match where it is, and fills a place that has become free', () => {
-    const first = inPlaces([], hall(['a', 'b', 'c']), ['a', 'b', 'c']);
+    const first = inPlaces([], lists(['a', 'b', 'c']), ['a', 'b', 'c']);
     expect(ids(first)).toEqual(['a', 'b', 'c']);
-    expect(ids(inPlaces(first, hall(['c', 'd', 'a'], ['b']), ['c', 'a', 'd']))).toEqual(['a', 'd', 'c']);
+    expect(ids(inPlaces(first, lists(['c', 'd', 'a'], ['b']), ['c', 'a', 'd']))).toEqual(['a', 'd', 'c']);
   });
 
   it('shows the result of a match that has ended until another takes its place', () => {
-    const first = inPlaces([], hall(['a', 'b']), ['a', 'b']);
-    const ended = inPlaces(first, hall(['b'], ['a']), ['b']);
+    const first = inPlaces([], lists(['a', 'b']), ['a', 'b']);
+    const ended = inPlaces(first, lists(['b'], ['a']), ['b']);
     expect(ended.map((m) => [m.match_id, m.status])).toEqual([['a', 'finished'], ['b', 'running']]);
-    expect(inPlaces(ended, hall(['b']), ['b']).map((m) => m.status)).toEqual(['finished', 'running']);
-    expect(ids(inPlaces(ended, hall(['b', 'e'], ['a']), ['b', 'e']))).toEqual(['e', 'b']);
+    expect(inPlaces(ended, lists(['b']), ['b']).map((m) => m.status)).toEqual(['finished', 'running']);
+    expect(ids(inPlaces(ended, lists(['b', 'e'], ['a']), ['b', 'e']))).toEqual(['e', 'b']);
   });
 
   it('leaves out what has come to the stage', () => {
-    const first = inPlaces([], hall(['a', 'b']), ['a', 'b']);
-    expect(ids(inPlaces(first, hall(['a', 'b']), ['b'], 'a'))).toEqual(['b']);
+    const first = inPlaces([], lists(['a', 'b']), ['a', 'b']);
+    expect(ids(inPlaces(first, lists(['a', 'b']), ['b'], 'a'))).toEqual(['b']);
   });
 });

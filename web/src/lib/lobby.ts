@@ -4,18 +4,18 @@ import { nothingKnown, ordered, type Known } from './next/pick';
 // What the lobby and a league's page know of their matches: the lists of the
 // API, kept current by the stream's events. Pure.
 
-export interface Hall {
+export interface MatchLists {
   readonly live: readonly Match[];
   readonly next: readonly Match[];
   readonly recent: readonly Match[];
 }
 
-export const emptyHall: Hall = { live: [], next: [], recent: [] };
+export const emptyLists: MatchLists = { live: [], next: [], recent: [] };
 
 /** How many finished matches are kept in sight. */
 export const RECENT = 12;
 
-export function hallOf(matches: readonly Match[]): Hall {
+export function listsOf(matches: readonly Match[]): MatchLists {
   return {
     live: matches.filter((m) => m.status === 'running' || m.status === 'ready'),
     next: matches.filter((m) => m.status === 'scheduled').sort((a, b) => a.starts_at.localeCompare(b.starts_at)),
@@ -26,17 +26,17 @@ export function hallOf(matches: readonly Match[]): Hall {
   };
 }
 
-export function applyHall(hall: Hall, e: ArenaEvent): Hall {
+export function applyToLists(lists: MatchLists, e: ArenaEvent): MatchLists {
   const id = e.match_id;
-  if (!id) return hall;
-  const known = find(hall, id);
-  if (known && e.seq !== undefined && e.seq <= known.seq) return hall;
+  if (!id) return lists;
+  const known = find(lists, id);
+  if (known && e.seq !== undefined && e.seq <= known.seq) return lists;
   const next = change(known, id, e);
-  return next ? place(hall, e.seq === undefined ? next : { ...next, seq: e.seq }) : hall;
+  return next ? place(lists, e.seq === undefined ? next : { ...next, seq: e.seq }) : lists;
 }
 
-function find(hall: Hall, id: string): Match | undefined {
-  return [...hall.live, ...hall.next, ...hall.recent].find((m) => m.match_id === id);
+function find(lists: MatchLists, id: string): Match | undefined {
+  return [...lists.live, ...lists.next, ...lists.recent].find((m) => m.match_id === id);
 }
 
 function change(known: Match | undefined, id: string, e: ArenaEvent): Match | undefined {
@@ -95,16 +95,16 @@ function scored(seats: readonly MatchSeat[], lines: readonly StandingBrief[]): M
   });
 }
 
-function place(hall: Hall, m: Match): Hall {
+function place(lists: MatchLists, m: Match): MatchLists {
   const put = (list: readonly Match[], here: boolean) => {
     const at = list.findIndex((x) => x.match_id === m.match_id);
     if (!here) return at < 0 ? list : list.toSpliced(at, 1);
     return at < 0 ? undefined : list.with(at, m);
   };
-  const live = put(hall.live, m.status === 'running' || m.status === 'ready') ?? [m, ...hall.live];
-  const next = put(hall.next, m.status === 'scheduled') ?? [...hall.next, m].sort((a, b) => a.starts_at.localeCompare(b.starts_at));
+  const live = put(lists.live, m.status === 'running' || m.status === 'ready') ?? [m, ...lists.live];
+  const next = put(lists.next, m.status === 'scheduled') ?? [...lists.next, m].sort((a, b) => a.starts_at.localeCompare(b.starts_at));
   const over = m.status === 'finished' || m.status === 'void';
-  const recent = put(hall.recent, over) ?? [m, ...hall.recent].slice(0, RECENT);
+  const recent = put(lists.recent, over) ?? [m, ...lists.recent].slice(0, RECENT);
   return { live, next, recent };
 }
 
@@ -120,13 +120,13 @@ export type Ratings = Readonly<Record<string, Readonly<Record<string, number>>>>
  * next one takes the place of a match that has ended, which shows its result
  * until then. What is on the stage has no place.
  */
-export function inPlaces(before: readonly Match[], hall: Hall, wanted: readonly string[], stage?: string): Match[] {
+export function inPlaces(before: readonly Match[], lists: MatchLists, wanted: readonly string[], stage?: string): Match[] {
   const fresh = wanted.filter((id) => !before.some((m) => m.match_id === id));
-  const kept = before.map((m) => (wanted.includes(m.match_id) ? m : (find(hall, fresh.shift() ?? '') ?? m))).filter((m) => m.match_id !== stage);
-  const added = fresh.map((id) => find(hall, id)).filter((m) => m !== undefined);
+  const kept = before.map((m) => (wanted.includes(m.match_id) ? m : (find(lists, fresh.shift() ?? '') ?? m))).filter((m) => m.match_id !== stage);
+  const added = fresh.map((id) => find(lists, id)).filter((m) => m !== undefined);
   return [...kept, ...added].map((m) => {
-    const now = find(hall, m.match_id) ?? m;
-    return now === m && hall.live.every((l) => l.match_id !== m.match_id) && m.status === 'running' ? { ...m, status: 'finished' } : now;
+    const now = find(lists, m.match_id) ?? m;
+    return now === m && lists.live.every((l) => l.match_id !== m.match_id) && m.status === 'running' ? { ...m, status: 'finished' } : now;
   });
 }
 
