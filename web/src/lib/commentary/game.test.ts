@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readLog } from '../match/file';
-import { Reel } from '../match/reel';
+import { Reel } from '../match/recording';
 import { emptyMatch, lastRound } from '../match/state';
 import { lineOf } from './commentary';
 import { textOf } from './text';

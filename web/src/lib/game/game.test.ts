@@ -4,7 +4,7 @@ import { readLog } from '../match/file';
 import { applyEvents } from '../match/apply';
 import { momentsOf } from '../match/moments';
 import { oddsOf } from '../match/odds';
-import { Reel } from '../match/reel';
+import { Reel } from '../match/recording';
 import { emptyMatch, lastRound, verdict, type MatchState } from '../match/state';
 import { barsOf, formOf, pips, placementOf, type Cards, type Grid, type Table, type Transcript } from './forms';
 import { bankLeft, gamesOf, seatedOf, swapped, whyOf } from './moves';

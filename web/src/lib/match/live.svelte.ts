@@ -5,7 +5,7 @@ import { contact } from '../contact';
 import { FrameQueue } from '../frame';
 import { Stream, type Link } from '../stream';
 import type { Source } from './playback.svelte';
-import { Reel } from './reel';
+import { Reel } from './recording';
 import { emptyMatch, fromSnapshot, unread, type MatchState } from './state';
 
 /** If the log has not been read to its end by then, what there is of it is shown. */

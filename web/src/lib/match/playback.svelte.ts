@@ -1,5 +1,5 @@
 import { momentsOf, type Moment } from './moments';
-import type { Reel } from './reel';
+import type { Reel } from './recording';
 import type { MatchState } from './state';
 import { liveTime, type MatchTime } from './time';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ArenaEvent } from '../api/contract';
 import { applyEvents } from './apply';
 import { momentsOf } from './moments';
-import { Reel } from './reel';
+import { Reel } from './recording';
 import { emptyMatch } from './state';
 
 const read = (name: string): ArenaEvent[] =>
