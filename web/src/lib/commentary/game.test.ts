@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readLog } from '../match/file';
-import { Reel } from '../match/recording';
+import { Recording } from '../match/recording';
 import { emptyMatch, lastRound } from '../match/state';
 import { lineOf } from './commentary';
 import { textOf } from './text';
@@ -10,10 +10,10 @@ const events = (name: string) => readLog(readFileSync(`src/lib/fixtures/game-${n
 
 /** The rules of the lines after each closed turn, and that of the result. */
 function rules(name: string): string[] {
-  const reel = new Reel(emptyMatch('m'));
-  reel.push(events(name));
-  const lines = reel.chapters.map((c) => lineOf(reel.at(c.closed), c.no, false)!.rule);
-  return [...lines, lineOf(reel.head, reel.chapters.at(-1)!.no, true)!.rule];
+  const recording = new Recording(emptyMatch('m'));
+  recording.push(events(name));
+  const lines = recording.chapters.map((c) => lineOf(recording.at(c.closed), c.no, false)!.rule);
+  return [...lines, lineOf(recording.head, recording.chapters.at(-1)!.no, true)!.rule];
 }
 
 describe('the commentary of a game', () => {
@@ -40,10 +40,10 @@ describe('the commentary of a game', () => {
   });
 
   it.each(['connect-four', 'chess', 'liars-dice', 'kuhn-poker', 'colonel-blotto', 'negotiation'])('says nothing of an open turn, and leaves no blank: %s', (name) => {
-    const reel = new Reel(emptyMatch('m'));
-    reel.push(events(name));
-    for (let p = 1; p <= reel.length; p++) {
-      const m = reel.at(p);
+    const recording = new Recording(emptyMatch('m'));
+    recording.push(events(name));
+    for (let p = 1; p <= recording.length; p++) {
+      const m = recording.at(p);
       const line = lineOf(m, lastRound(m)?.no ?? 0, false);
       if (!line) continue;
       expect(m.rounds.find((r) => r.no === line.round)!.closedAt).toBeTruthy();

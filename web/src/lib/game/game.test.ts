@@ -4,7 +4,7 @@ import { readLog } from '../match/file';
 import { applyEvents } from '../match/apply';
 import { momentsOf } from '../match/moments';
 import { oddsOf } from '../match/odds';
-import { Reel } from '../match/recording';
+import { Recording } from '../match/recording';
 import { emptyMatch, lastRound, verdict, type MatchState } from '../match/state';
 import { barsOf, formOf, pips, placementOf, type Cards, type Grid, type Table, type Transcript } from './forms';
 import { bankLeft, gamesOf, seatedOf, swapped, whyOf } from './moves';
@@ -122,10 +122,10 @@ describe('the moves of a match', () => {
   });
 
   it('after the position that is shown are not in it', () => {
-    const reel = new Reel(emptyMatch('m'));
-    reel.push(events('connect-four'));
-    for (let p = 0; p <= reel.length; p++) {
-      const m = reel.at(p);
+    const recording = new Recording(emptyMatch('m'));
+    recording.push(events('connect-four'));
+    for (let p = 0; p <= recording.length; p++) {
+      const m = recording.at(p);
       const closed = m.rounds.filter((r) => r.closedAt).length;
       expect(gamesOf(m, Infinity).flatMap((g) => g.moves)).toHaveLength(closed);
     }
@@ -184,9 +184,9 @@ describe('the evaluation', () => {
   });
 
   it('makes decisive moments, as the ends of games do', () => {
-    const reel = new Reel(emptyMatch('m'));
-    reel.push(events('chess'));
-    const kinds = momentsOf(reel.turns).map((m) => m.kind);
+    const recording = new Recording(emptyMatch('m'));
+    recording.push(events('chess'));
+    const kinds = momentsOf(recording.turns).map((m) => m.kind);
     expect(kinds.filter((k) => k === 'game')).toHaveLength(2);
     expect(kinds).toContain('swing');
     expect(kinds).not.toContain('last');

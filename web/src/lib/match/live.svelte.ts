@@ -5,7 +5,7 @@ import { contact } from '../contact';
 import { FrameQueue } from '../frame';
 import { Stream, type Link } from '../stream';
 import type { Source } from './playback.svelte';
-import { Reel } from './recording';
+import { Recording } from './recording';
 import { emptyMatch, fromSnapshot, unread, type MatchState } from './state';
 
 /** If the log has not been read to its end by then, what there is of it is shown. */
@@ -26,7 +26,7 @@ export class LiveMatch implements Source {
   error = $state.raw<ApiError>();
 
   /** The whole log, as far as it has been read. */
-  reel: Reel;
+  recording: Recording;
 
   readonly id: string;
   readonly #early: boolean;
@@ -41,7 +41,7 @@ export class LiveMatch implements Source {
   constructor(id: string, early = true) {
     this.id = id;
     this.#early = early;
-    this.reel = new Reel(emptyMatch(id));
+    this.recording = new Recording(emptyMatch(id));
   }
 
   get growing(): boolean {
@@ -66,7 +66,7 @@ export class LiveMatch implements Source {
     try {
       const snapshot = await fetchMatch(this.id, this.#abort.signal);
       this.error = undefined;
-      this.reel = new Reel(fromSnapshot(snapshot));
+      this.recording = new Recording(fromSnapshot(snapshot));
       this.#target = snapshot.seq;
       if (snapshot.seq === 0) this.#publish();
       else if (this.#early) this.state ??= unread(snapshot);
@@ -105,14 +105,14 @@ export class LiveMatch implements Source {
 
   /** Shows what there is of the log, unless the snapshot shows more. */
   #late(): void {
-    if (!this.state?.unread || this.reel.length) return this.#publish();
+    if (!this.state?.unread || this.recording.length) return this.#publish();
     this.#timer = setTimeout(() => this.#late(), CATCH_UP_MS);
   }
 
   /** The log began anew; what was shown stays until it has been read again. */
   #restart(): void {
     this.#queue.stop();
-    this.reel = new Reel(emptyMatch(this.id));
+    this.recording = new Recording(emptyMatch(this.id));
     this.#target = 0;
     this.caughtUp = false;
     clearTimeout(this.#timer);
@@ -126,16 +126,16 @@ export class LiveMatch implements Source {
   }
 
   #apply(events: ArenaEvent[]): void {
-    this.reel.push(events);
-    if (this.caughtUp) this.state = this.reel.head;
-    else if (this.reel.head.seq >= this.#target) this.#publish();
+    this.recording.push(events);
+    if (this.caughtUp) this.state = this.recording.head;
+    else if (this.recording.head.seq >= this.#target) this.#publish();
     // The snapshot may know the end already: only the log's own last event ends the reading.
     if (events.some((e) => e.type === 'match_finished' || e.type === 'match_void')) this.#over();
   }
 
   #publish(): void {
     clearTimeout(this.#timer);
-    this.state = this.reel.head;
+    this.state = this.recording.head;
     this.caughtUp = true;
   }
 

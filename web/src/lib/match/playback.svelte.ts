@@ -1,5 +1,5 @@
 import { momentsOf, type Moment } from './moments';
-import type { Reel } from './recording';
+import type { Recording } from './recording';
 import type { MatchState } from './state';
 import { liveTime, type MatchTime } from './time';
 
@@ -9,12 +9,12 @@ export const SPEEDS = [0.5, 1, 2, 4, 8, 16] as const;
 export interface Source {
   /** The state at the end of what is known. */
   readonly state: MatchState | undefined;
-  readonly reel: Reel;
+  readonly recording: Recording;
   /** True while more may come. */
   readonly growing: boolean;
 }
 
-/** No frame moves the reel by more than this, so that a page that slept does not leap. */
+/** The longest advance of one frame, so that a page that was suspended does not leap. */
 const FRAME_MS = 100;
 
 /** Where a reader stands in a match, and how it moves. Without a position it is at the end of what is known: live. */
@@ -29,22 +29,22 @@ export class Playback implements MatchTime {
   readonly #source: () => Source;
   readonly #live = liveTime(() => this.#source().state?.delayMs ?? 0);
   readonly state: MatchState | undefined = $derived.by(() => {
-    const { state, reel } = this.#source();
-    return this.position === undefined || !state ? state : reel.at(this.position);
+    const { state, recording } = this.#source();
+    return this.position === undefined || !state ? state : recording.at(this.position);
   });
   readonly length: number = $derived.by(() => {
-    const { state, reel } = this.#source();
-    return state ? reel.length : 0; // grows with the state
+    const { state, recording } = this.#source();
+    return state ? recording.length : 0; // grows with the state
   });
-  readonly moments: readonly Moment[] = $derived(this.length ? momentsOf(this.reel.turns) : []);
+  readonly moments: readonly Moment[] = $derived(this.length ? momentsOf(this.recording.turns) : []);
 
   constructor(source: () => Source) {
     this.#source = source;
     $effect(() => this.stop);
   }
 
-  get reel(): Reel {
-    return this.#source().reel;
+  get recording(): Recording {
+    return this.#source().recording;
   }
 
   /** Where it stands, wherever that is. */
@@ -64,12 +64,12 @@ export class Playback implements MatchTime {
 
   /** Goes to a position; at the end of a match that goes on nothing is held back any more. */
   seek(position: number): void {
-    const { reel, growing } = this.#source();
+    const { recording, growing } = this.#source();
     const to = Math.max(1, position);
-    if (to > reel.length || (to === reel.length && (!growing || this.playing))) return this.leave();
+    if (to > recording.length || (to === recording.length && (!growing || this.playing))) return this.leave();
     this.position = to;
-    this.#offset = reel.offset(to);
-    this.#time = reel.timeAt(this.#offset);
+    this.#offset = recording.offset(to);
+    this.#time = recording.timeAt(this.#offset);
   }
 
   /** To the end of what is known: the result, or live. */
@@ -83,7 +83,7 @@ export class Playback implements MatchTime {
     const { growing } = this.#source();
     if (this.position !== undefined) return this.play();
     if (growing) return this.seek(this.length); // holds what is live
-    this.seek(this.reel.chapters[0]?.from ?? 1); // from the beginning
+    this.seek(this.recording.chapters[0]?.from ?? 1); // from the beginning
     this.play();
   }
 
@@ -105,7 +105,7 @@ export class Playback implements MatchTime {
 
   /** To the beginning of the next round, or of this one, or when it has just begun of the one before. */
   round(by: 1 | -1): void {
-    const { chapters } = this.reel;
+    const { chapters } = this.recording;
     const to = by > 0 ? chapters.find((c) => c.from > this.here) : chapters.findLast((c) => c.from < this.here);
     if (to) this.seek(to.from);
     else if (by > 0) this.seek(this.length);
@@ -114,15 +114,15 @@ export class Playback implements MatchTime {
   /** To the beginning of the first round. */
   first(): void {
     this.stop();
-    this.seek(this.reel.chapters[0]?.from ?? 1);
+    this.seek(this.recording.chapters[0]?.from ?? 1);
   }
 
   /** To a round as it ended; the newest one is the end of what is known. */
   result(no: number): void {
     this.stop();
-    const { growing, reel } = this.#source();
-    const chapter = reel.chapters.find((c) => c.no === no);
-    if (chapter?.closed && !(growing && chapter === reel.chapters.at(-1))) this.seek(chapter.closed);
+    const { growing, recording } = this.#source();
+    const chapter = recording.chapters.find((c) => c.no === no);
+    if (chapter?.closed && !(growing && chapter === recording.chapters.at(-1))) this.seek(chapter.closed);
     else this.leave();
   }
 
@@ -139,13 +139,13 @@ export class Playback implements MatchTime {
 
   readonly #tick = (at: number): void => {
     if (!this.playing) return;
-    const { reel } = this.#source();
+    const { recording } = this.#source();
     this.#offset += Math.min(FRAME_MS, Math.max(0, at - this.#last)) * this.speed;
     this.#last = at;
-    const position = reel.positionAt(this.#offset);
-    if (position >= reel.length) return this.leave();
+    const position = recording.positionAt(this.#offset);
+    if (position >= recording.length) return this.leave();
     if (position !== this.position) this.position = position;
-    const time = reel.timeAt(this.#offset);
+    const time = recording.timeAt(this.#offset);
     if (Math.abs(time - this.#time) >= 50) this.#time = time;
     this.#frame = requestAnimationFrame(this.#tick);
   };

@@ -3,88 +3,88 @@ import { describe, expect, it } from 'vitest';
 import type { ArenaEvent } from '../api/contract';
 import { applyEvents } from './apply';
 import { momentsOf } from './moments';
-import { Reel } from './recording';
+import { Recording } from './recording';
 import { emptyMatch } from './state';
 
 const read = (name: string): ArenaEvent[] =>
   readFileSync(`src/lib/fixtures/${name}.jsonl`, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as ArenaEvent);
 
-const reelOf = (events: readonly ArenaEvent[]): Reel => {
-  const reel = new Reel(emptyMatch('m'));
-  reel.push(events);
-  return reel;
+const recordingOf = (events: readonly ArenaEvent[]): Recording => {
+  const recording = new Recording(emptyMatch('m'));
+  recording.push(events);
+  return recording;
 };
 
 /** Positions in no order, each once. */
 const shuffled = (n: number) => Array.from({ length: n + 1 }, (_, i) => (i * 7919) % (n + 1));
 
-describe.each(['duel', 'table', 'elimination', 'debate', 'vote'])('the reel of %s', (name) => {
+describe.each(['duel', 'table', 'elimination', 'debate', 'vote'])('the recording of %s', (name) => {
   const log = read(name);
-  const reel = reelOf(log);
+  const recording = recordingOf(log);
 
   it('gives the state of the reducer at every position, in whatever order they are asked for', () => {
     const states = log.reduce((all, e) => [...all, applyEvents(all.at(-1)!, [e])], [emptyMatch('m')]);
-    for (const position of shuffled(log.length)) expect(reel.at(position)).toEqual(states[position]);
+    for (const position of shuffled(log.length)) expect(recording.at(position)).toEqual(states[position]);
   });
 
   it('knows a position by its number, by its time and by its place', () => {
-    for (let p = 1; p <= reel.length; p++) {
-      expect(reel.positionOf(reel.event(p)!.seq!)).toBe(p);
-      expect(reel.offset(reel.positionAt(reel.offset(p)))).toBe(reel.offset(p));
-      expect(reel.timeAt(reel.offset(p))).toBeGreaterThanOrEqual(Date.parse(reel.event(p)!.ts));
-      expect(reel.place(p)).toBeGreaterThanOrEqual(reel.place(p - 1));
+    for (let p = 1; p <= recording.length; p++) {
+      expect(recording.positionOf(recording.event(p)!.seq!)).toBe(p);
+      expect(recording.offset(recording.positionAt(recording.offset(p)))).toBe(recording.offset(p));
+      expect(recording.timeAt(recording.offset(p))).toBeGreaterThanOrEqual(Date.parse(recording.event(p)!.ts));
+      expect(recording.place(p)).toBeGreaterThanOrEqual(recording.place(p - 1));
     }
-    for (const [i, c] of reel.chapters.entries()) {
-      expect(reel.positionAtPlace(i)).toBe(c.from);
-      expect(Math.floor(reel.place(c.from))).toBe(i);
+    for (const [i, c] of recording.chapters.entries()) {
+      expect(recording.positionAtPlace(i)).toBe(c.from);
+      expect(Math.floor(recording.place(c.from))).toBe(i);
     }
-    expect(reel.positionAtPlace(reel.chapters.length)).toBe(reel.length);
+    expect(recording.positionAtPlace(recording.chapters.length)).toBe(recording.length);
   });
 
-  it('runs in true time within a round, and rests briefly between rounds', () => {
+  it('advances in true time within a round, and pauses briefly between rounds', () => {
     let open = false;
-    for (let p = 2; p <= reel.length; p++) {
-      const [last, gap] = [reel.event(p - 1)!, Date.parse(reel.event(p)!.ts) - Date.parse(reel.event(p - 1)!.ts)];
+    for (let p = 2; p <= recording.length; p++) {
+      const [last, gap] = [recording.event(p - 1)!, Date.parse(recording.event(p)!.ts) - Date.parse(recording.event(p - 1)!.ts)];
       if (last.type === 'round_started') open = true;
       if (last.type === 'round_closed') open = false;
-      const rest = reel.offset(p) - reel.offset(p - 1);
-      if (open) expect(rest).toBe(gap);
-      else expect(rest).toBeLessThanOrEqual(3_000);
-      if (last.type === 'round_closed') expect(rest).toBeGreaterThanOrEqual(1_500);
+      const pause = recording.offset(p) - recording.offset(p - 1);
+      if (open) expect(pause).toBe(gap);
+      else expect(pause).toBeLessThanOrEqual(3_000);
+      if (last.type === 'round_closed') expect(pause).toBeGreaterThanOrEqual(1_500);
     }
   });
 });
 
 it('takes each event once, and grows', () => {
   const log = read('duel');
-  const reel = reelOf(log.slice(0, 20));
-  reel.push(log.slice(10));
-  reel.push([{ type: 'viewers', count: 4, ts: log[0]!.ts }]);
-  expect(reel.length).toBe(log.length);
-  expect(reel.head.viewers).toBe(4);
-  expect({ ...reel.head, viewers: 0 }).toEqual(applyEvents(emptyMatch('m'), log));
+  const recording = recordingOf(log.slice(0, 20));
+  recording.push(log.slice(10));
+  recording.push([{ type: 'viewers', count: 4, ts: log[0]!.ts }]);
+  expect(recording.length).toBe(log.length);
+  expect(recording.head.viewers).toBe(4);
+  expect({ ...recording.head, viewers: 0 }).toEqual(applyEvents(emptyMatch('m'), log));
 });
 
 it('a log whose clock was set back still runs forward', () => {
   const log = read('duel').map((e, i) => (i === 30 ? { ...e, ts: '2020-01-01T00:00:00.000Z' } : e));
-  const reel = reelOf(log);
-  for (let p = 2; p <= reel.length; p++) expect(reel.offset(p)).toBeGreaterThanOrEqual(reel.offset(p - 1));
+  const recording = recordingOf(log);
+  for (let p = 2; p <= recording.length; p++) expect(recording.offset(p)).toBeGreaterThanOrEqual(recording.offset(p - 1));
 });
 
 it('goes to any of 20,000 events in few steps of the reducer', () => {
   const seats = Array.from({ length: 10 }, (_, i) => ({ agent_id: `ag_${i}`, name: `Agent ${i}` }));
   const ts = '2026-01-01T00:00:00.000Z';
-  const reel = reelOf([
+  const recording = recordingOf([
     { seq: 1, ts, type: 'match_scheduled', league: 'l', starts_at: ts, rated: false, seats },
     { seq: 2, ts, round: 1, type: 'round_started', task: { description: 'q' }, time_limit_seconds: 9, deadline: ts },
     ...Array.from({ length: 20_000 }, (_, i): ArenaEvent => ({ seq: i + 3, ts, round: 1, agent_id: `ag_${i % 10}`, type: 'thinking', message: `${i}` })),
   ]);
   // A state is a few steps away from one that is kept: they share what those steps did not touch.
-  const kept = reel.at(9984).rounds[0]!.lanes;
-  const near = reel.at(9985).rounds[0]!.lanes;
+  const kept = recording.at(9984).rounds[0]!.lanes;
+  const near = recording.at(9985).rounds[0]!.lanes;
   expect(Object.keys(near).filter((id) => near[id] !== kept[id])).toEqual(['ag_2']);
-  expect(reel.at(4).seq).toBe(4);
-  const again = reel.at(9985).rounds[0]!.lanes;
+  expect(recording.at(4).seq).toBe(4);
+  const again = recording.at(9985).rounds[0]!.lanes;
   expect(Object.keys(again).filter((id) => again[id] !== kept[id])).toEqual(['ag_2']);
 });
 
@@ -118,9 +118,9 @@ describe('decisive moments', () => {
   });
   it('the last round and the end of a recorded match', () => {
     const log = read('duel');
-    const all = momentsOf(reelOf(log).turns);
+    const all = momentsOf(recordingOf(log).turns);
     expect(all.filter((m) => m.kind === 'last').map((m) => m.round)).toEqual([5]);
     expect(all.at(-1)).toMatchObject({ kind: 'end', position: log.length });
-    expect(momentsOf(reelOf(read('elimination')).turns).some((m) => m.kind === 'out')).toBe(true);
+    expect(momentsOf(recordingOf(read('elimination')).turns).some((m) => m.kind === 'out')).toBe(true);
   });
 });

@@ -3,19 +3,19 @@ import { applyEvent } from './apply';
 import { isTurn, type Turn } from './moments';
 import type { MatchState } from './state';
 
-// A match's log as something that can be wound. A position counts events: 0 is
-// before the first one, length is the newest. A state is kept every so many
-// events, so that any other is a few steps of the reducer away.
+// A match's log that can be played and scrubbed. A position counts events: 0 is
+// before the first one, length is the newest. A snapshot is kept every EVERY
+// events, so that any other state is a few steps of the reducer away.
 //
-// Beside the server's times there is the reel's own, in milliseconds from the
-// first event: what plays runs along it. Within a round it is the true time;
-// between rounds nobody waits long, and every result can be seen.
+// Beside the server's times there is the playback time, in milliseconds from the
+// first event. Within a round it advances as the server's time does; between
+// rounds it shortens long gaps, and every result stays visible for a while.
 
 const EVERY = 128;
 
-/** How long the reel rests after an event outside of an open round, at most. */
-const REST_MS = 3_000;
-/** How long it rests at least on a closed round. */
+/** The longest pause of the playback after an event outside of an open round. */
+const PAUSE_MS = 3_000;
+/** The shortest pause after a closed round. */
 const RESULT_MS = 1_500;
 
 /** A round's place in the log. */
@@ -27,8 +27,9 @@ export interface Chapter {
   closed: number;
 }
 
-export class Reel {
-  readonly #kept: MatchState[];
+/** The recording of a match that may still grow: its events, and its state at every position. */
+export class Recording {
+  readonly #snapshots: MatchState[];
   readonly #events: ArenaEvent[] = [];
   readonly #offsets: number[] = [0];
   readonly #times: number[] = [];
@@ -40,7 +41,7 @@ export class Reel {
   #near: { position: number; state: MatchState };
 
   constructor(start: MatchState) {
-    this.#kept = [start];
+    this.#snapshots = [start];
     this.#head = start;
     this.#near = { position: 0, state: start };
   }
@@ -63,19 +64,19 @@ export class Reel {
     this.#head = applyEvent(before, e);
     if (this.#head.seq === before.seq) return; // seen before, or without a number: not part of the log
     const last = this.#events.at(-1);
-    // The server's clock may be set back; the reel's never runs backwards.
+    // The server's clock may be set back; playback time never runs backwards.
     const at = Math.max(Date.parse(e.ts) || 0, this.#times.at(-1) ?? 0);
     const gap = last ? at - this.#times.at(-1)! : 0;
-    const rest = last?.type === 'round_closed' ? Math.max(RESULT_MS, Math.min(gap, REST_MS)) : this.#open ? gap : Math.min(gap, REST_MS);
-    this.#offsets.push(this.#offsets.at(-1)! + rest);
+    const pause = last?.type === 'round_closed' ? Math.max(RESULT_MS, Math.min(gap, PAUSE_MS)) : this.#open ? gap : Math.min(gap, PAUSE_MS);
+    this.#offsets.push(this.#offsets.at(-1)! + pause);
     this.#times.push(at);
     this.#events.push(e);
-    this.#mark(e);
+    this.#track(e);
     if (isTurn(e)) this.turns.push({ position: this.length, event: e });
-    if (this.length % EVERY === 0) this.#kept.push(this.#head);
+    if (this.length % EVERY === 0) this.#snapshots.push(this.#head);
   }
 
-  #mark(e: ArenaEvent): void {
+  #track(e: ArenaEvent): void {
     const chapter = this.chapters.at(-1);
     if (e.type === 'round_started') {
       this.#open = true;
@@ -91,8 +92,8 @@ export class Reel {
   at(position: number): MatchState {
     const to = Math.max(0, Math.min(position, this.length));
     if (to === this.length) return this.#head;
-    const mark = Math.floor(to / EVERY);
-    let [from, state] = [mark * EVERY, this.#kept[mark]!];
+    const snapshot = Math.floor(to / EVERY);
+    let [from, state] = [snapshot * EVERY, this.#snapshots[snapshot]!];
     if (this.#near.position > from && this.#near.position <= to) ({ position: from, state } = this.#near);
     for (let i = from; i < to; i++) state = applyEvent(state, this.#events[i]!);
     this.#near = { position: to, state };
@@ -109,17 +110,17 @@ export class Reel {
     return below(this.length, (i) => (this.#events[i]!.seq ?? 0) <= seq);
   }
 
-  /** Where a position lies on the reel's time. */
+  /** The playback time of a position. */
   offset(position: number): number {
     return this.#offsets[Math.max(0, Math.min(position, this.length))] ?? 0;
   }
 
-  /** What has happened at a point of the reel's time. */
+  /** The position at a playback time. */
   positionAt(offset: number): number {
     return below(this.length, (i) => this.#offsets[i + 1]! <= offset);
   }
 
-  /** The server's clock at a point of the reel's time. */
+  /** The server's time at a playback time. */
   timeAt(offset: number): number {
     const position = Math.max(1, this.positionAt(offset));
     const time = this.#times[position - 1] ?? 0;
