@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ServerClock } from './clock';
 import { countdown, delta, duration, elo, milliseconds, points, relative } from './format';
-import { huesOf, markOf } from './mark';
+import { huesOf, markOf } from './avatar';
 import { resolve } from './routes';
 
 describe('format', () => {
