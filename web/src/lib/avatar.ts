@@ -1,8 +1,8 @@
-// An agent's mark: a seal of two tones, made from its id and the same
+// An agent's avatar: a seal in two tones, generated from its id and the same
 // everywhere. Twelve cells around the middle of a 4 by 4 grid repeat in four
-// quarter turns, so every mark is a wheel that stands upright.
+// quarter turns, so every avatar is a wheel that stands upright.
 
-export interface Mark {
+export interface Avatar {
   /** Hue of the ground, in degrees. */
   readonly hue: number;
   /** Hue of the figure, in degrees. */
@@ -25,30 +25,30 @@ const SHAPES: readonly string[] = [
 
 const CELLS: readonly (readonly [number, number])[] = [[0, 0], [2, 0], [2, 2]];
 
-const known = new Map<string, Mark>();
+const known = new Map<string, Avatar>();
 const KNOWN_MAX = 1024;
 
-export function markOf(id: string): Mark {
+export function avatarOf(id: string): Avatar {
   const found = known.get(id);
   if (found) return found;
-  const mark = draw(id);
+  const avatar = draw(id);
   if (known.size >= KNOWN_MAX) known.clear();
-  known.set(id, mark);
-  return mark;
+  known.set(id, avatar);
+  return avatar;
 }
 
 /** Hues nearer than this look alike. */
 const APART = 60;
 const apart = (a: number, b: number): boolean => Math.abs(((a - b + 540) % 360) - 180) >= APART;
 
-/** The hues of two agents side by side: those of their marks, and another one for the second where they look alike. */
+/** The hues of two agents side by side: those of their avatars, and another one for the second where they look alike. */
 export function huesOf(a: string, b: string): [number, number] {
-  const [first, second] = [markOf(a).hue, markOf(b)];
+  const [first, second] = [avatarOf(a).hue, avatarOf(b)];
   const hue = [second.hue, second.figureHue].find((h) => apart(first, h)) ?? (first + 180) % 360;
   return [first, hue];
 }
 
-function draw(id: string): Mark {
+function draw(id: string): Avatar {
   const random = bits(id);
   const hue = random(24) * 15;
   const figureHue = (hue + 40 + random(10) * 28) % 360;

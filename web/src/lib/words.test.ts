@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ServerClock } from './clock';
 import { countdown, delta, duration, elo, milliseconds, points, relative } from './format';
-import { huesOf, markOf } from './avatar';
+import { avatarOf, huesOf } from './avatar';
 import { resolve } from './routes';
 
 describe('format', () => {
@@ -44,24 +44,24 @@ describe('the server clock', () => {
   });
 });
 
-describe('marks', () => {
+describe('avatars', () => {
   const ids = Array.from({ length: 300 }, (_, i) => `ag_${i}`);
   it('are the same for one id and differ between ids', () => {
-    expect(markOf('ag_7')).toEqual(markOf('ag_7'));
-    expect(new Set(ids.map((id) => JSON.stringify(markOf(id)))).size).toBeGreaterThan(290);
+    expect(avatarOf('ag_7')).toEqual(avatarOf('ag_7'));
+    expect(new Set(ids.map((id) => JSON.stringify(avatarOf(id)))).size).toBeGreaterThan(290);
   });
   it('have hues that differ in every duel', () => {
     for (const a of ids.slice(0, 60)) {
       for (const b of ids.slice(0, 60)) {
         const [x, y] = huesOf(a, b);
-        expect(x).toBe(markOf(a).hue);
+        expect(x).toBe(avatarOf(a).hue);
         expect(Math.abs(((x - y + 540) % 360) - 180)).toBeGreaterThanOrEqual(60);
       }
     }
   });
   it('stay inside their box', () => {
     for (const id of ids) {
-      const numbers = markOf(id).path.match(/-?\d+(\.\d+)?/g)!.map(Number);
+      const numbers = avatarOf(id).path.match(/-?\d+(\.\d+)?/g)!.map(Number);
       expect(Math.min(...numbers)).toBeGreaterThanOrEqual(0);
       expect(Math.max(...numbers)).toBeLessThanOrEqual(8);
     }

@@ -64,7 +64,7 @@ describe('the grid', () => {
     }
   });
 
-  it('has marks over names at 24 and lines at 100', () => {
+  it('has avatars over names at 24 and lines at 100', () => {
     expect(gridOf(24, 960, 270)).toMatchObject({ size: 'wide', columns: 9, rows: 3 });
     expect(gridOf(100, 1072, 270)).toMatchObject({ size: 'chip', columns: 11, rows: 10 });
     expect(gridOf(100, 358, 3000)).toMatchObject({ size: 'chip', columns: 3, rows: 34 });

@@ -30,7 +30,7 @@ export function tilesOf(match: MatchState, shown: Round | undefined, final: bool
 export const same = (a: TileView | undefined, b: TileView): boolean =>
   a?.name === b.name && a.look === b.look && a.took === b.took && a.final === b.final && a.place === b.place;
 
-/** wide: the mark over the name. chip: mark, name and state on one line. */
+/** wide: the avatar over the name. chip: avatar, name and state on one line. */
 export type TileSize = 'wide' | 'chip';
 
 export interface Grid {
@@ -53,7 +53,7 @@ const NARROW_COLUMNS = 3;
 /** As many tiles on a phone are wide. */
 const NARROW_WIDE = 12;
 
-/** The grid for n tiles in an area: nearly square tiles where names fit under the marks, else lines of equal width. */
+/** The grid for n tiles in an area: nearly square tiles where names fit under the avatars, else lines of equal width. */
 export function gridOf(n: number, width: number, height: number): Grid {
   const of = (columns: number, size: TileSize): Grid => ({
     columns, rows: Math.max(1, Math.ceil(n / columns)), size, letters: Math.max(6, Math.floor((width / columns - CHIP_REST) / LETTER)),
