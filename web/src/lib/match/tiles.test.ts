@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import type { ArenaEvent } from '../api/contract';
 import { applyEvent } from './apply';
-import { lookOf } from './look';
+import { lookOf } from './view-state';
 import { emptyMatch, lastRound, type MatchState } from './state';
 import { gridOf, same, shortName, tilesOf } from './tiles';
 

@@ -1,5 +1,5 @@
 import { shownName } from '../notices';
-import { lookOf, type Look } from './look';
+import { lookOf, type Look } from './view-state';
 import type { MatchState, Round } from './state';
 
 /** What a tile shows of a seat. */
