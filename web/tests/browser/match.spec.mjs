@@ -151,7 +151,7 @@ test('a sealed round shows what agents do, who has locked in, and no code', { ti
 
   // One has locked in, the other one is waited for.
   await page.locator(`${id('lock-ins')}[data-locked="1"][data-waiting="1"]`).waitFor();
-  const [locked, waiting] = ['[data-look="sealed"]', '[data-look="tool"]'].map((look) => page.locator(`${id('lane')}${look}`));
+  const [locked, waiting] = ['[data-view-state="sealed"]', '[data-view-state="tool"]'].map((state) => page.locator(`${id('lane')}${state}`));
   await locked.waitFor();
   await waiting.waitFor();
   assert.match(await locked.innerText(), /Locked in after \d/i);

@@ -107,7 +107,7 @@ test('an address names a moment, and the page gives such addresses', async () =>
   await at(page, outcome.seq);
   await page.locator(`${id('lane')}[data-agent="${outcome.agent_id}"]`).waitFor();
   // What was sealed then is sealed now.
-  if (outcome.commitment) await page.locator(`${id('lane')}[data-agent="${outcome.agent_id}"][data-look="sealed"]`).waitFor();
+  if (outcome.commitment) await page.locator(`${id('lane')}[data-agent="${outcome.agent_id}"][data-view-state="sealed"]`).waitFor();
   await page.locator(id('replay-link')).click();
   assert.equal(await page.locator(id('copy-text')).inputValue(), `${ORIGIN}/m/${match.match_id}?seq=${outcome.seq}`);
   await page.locator(id('replay-embed')).click();

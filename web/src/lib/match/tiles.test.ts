@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import type { ArenaEvent } from '../api/contract';
 import { applyEvent } from './apply';
-import { lookOf } from './view-state';
+import { viewStateOf } from './view-state';
 import { emptyMatch, lastRound, type MatchState } from './state';
 import { gridOf, same, shortName, tilesOf } from './tiles';
 
@@ -38,7 +38,7 @@ describe('tiles', () => {
     const tiles = tilesOf(open, round, false, 0.25);
     for (const lane of Object.values(round.lanes)) {
       expect(tiles.get(lane.agentId)!.took).toBe(lane.outcome ? Math.min(1, lane.elapsedMs! / (round.limitSeconds * 1000)) : 0.25);
-      expect(tiles.get(lane.agentId)!.look).toBe(lookOf(open, round, lane, lane.agentId));
+      expect(tiles.get(lane.agentId)!.viewState).toBe(viewStateOf(open, round, lane, lane.agentId));
     }
   });
 
@@ -46,8 +46,8 @@ describe('tiles', () => {
     const end = states.at(-1)!;
     const tiles = tilesOf(end, lastRound(end), true, 1);
     for (const id of end.order) {
-      const { place, took, look } = tiles.get(id)!;
-      expect([place, took, look === 'right']).toEqual([end.seats[id]!.place, 0, end.seats[id]!.place === 1]);
+      const { place, took, viewState } = tiles.get(id)!;
+      expect([place, took, viewState === 'right']).toEqual([end.seats[id]!.place, 0, end.seats[id]!.place === 1]);
     }
   });
 });

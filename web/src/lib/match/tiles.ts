@@ -1,11 +1,11 @@
 import { shownName } from '../notices';
-import { lookOf, type Look } from './view-state';
+import { viewStateOf, type ViewState } from './view-state';
 import type { MatchState, Round } from './state';
 
 /** What a tile shows of a seat. */
 export interface TileView {
   readonly name: string;
-  readonly look: Look;
+  readonly viewState: ViewState;
   /** The share of the round's time that the seat took, or has taken so far: 0 to 1. */
   readonly took: number;
   /** Whether the end of the match is shown. */
@@ -21,14 +21,14 @@ export function tilesOf(match: MatchState, shown: Round | undefined, final: bool
     const seat = match.seats[id];
     const lane = round?.lanes[id];
     const place = (final && seat?.place) || 0;
-    const look = place === 1 ? 'right' : final && seat?.state === 'active' ? 'out' : lookOf(match, round, lane, id);
+    const viewState = place === 1 ? 'right' : final && seat?.state === 'active' ? 'out' : viewStateOf(match, round, lane, id);
     const took = !round ? 0 : round.closedAt || lane?.outcome ? Math.min(1, (lane?.elapsedMs ?? 0) / (round.limitSeconds * 1000)) : spent;
-    return [id, { name: shownName(seat?.name ?? id), look, took, final, place }];
+    return [id, { name: shownName(seat?.name ?? id), viewState, took, final, place }];
   }));
 }
 
 export const same = (a: TileView | undefined, b: TileView): boolean =>
-  a?.name === b.name && a.look === b.look && a.took === b.took && a.final === b.final && a.place === b.place;
+  a?.name === b.name && a.viewState === b.viewState && a.took === b.took && a.final === b.final && a.place === b.place;
 
 /** wide: the avatar over the name. chip: avatar, name and state on one line. */
 export type TileSize = 'wide' | 'chip';

@@ -2,11 +2,11 @@ import { t, tx } from '../i18n/index.svelte';
 import type { Outcome } from '../api/contract';
 import { isOver, verdict, type Lane, type MatchState, type Round } from './state';
 
-// How a seat's state looks and what it is called.
+// The state that a seat's view shows, and its label.
 
-export type Look = 'idle' | 'thinking' | 'tool' | 'answered' | 'sealed' | 'right' | 'partial' | 'wrong' | 'none' | 'out' | 'left';
+export type ViewState = 'idle' | 'thinking' | 'tool' | 'answered' | 'sealed' | 'right' | 'partial' | 'wrong' | 'none' | 'out' | 'left';
 
-export function lookOf(match: MatchState, round: Round | undefined, lane: Lane | undefined, id: string): Look {
+export function viewStateOf(match: MatchState, round: Round | undefined, lane: Lane | undefined, id: string): ViewState {
   const seat = match.seats[id];
   if (!round || !lane) return seat && seat.state !== 'active' ? seat.state : 'idle';
   const judged = verdict(round, lane);
@@ -18,8 +18,8 @@ export function lookOf(match: MatchState, round: Round | undefined, lane: Lane |
 }
 
 /** Where judges were asked nobody is right or wrong: one answer was the better one. */
-export const lookWords = (look: Look, round?: Round): string =>
-  round?.debate || round?.ballots.length ? tx(`state.asked.${look}`, tx(`state.${look}`, look)) : tx(`state.${look}`, look);
+export const viewStateText = (viewState: ViewState, round?: Round): string =>
+  round?.debate || round?.ballots.length ? tx(`state.asked.${viewState}`, tx(`state.${viewState}`, viewState)) : tx(`state.${viewState}`, viewState);
 
 /** Why a seat has no answer, in words. */
 export function cause(outcome: Outcome, reason?: string, limitSeconds?: number): string {
