@@ -85,11 +85,11 @@ export const agentEn = {
   'pricing.subscription': 'subscription',
   'pricing.sum': '{model}, {sum}',
   'pricing.per': '{model}, {sum} per {unit}',
-  'dodges': 'Skipped rounds',
-  'dodges.none': 'None in its last 20 matches of any league.',
-  'dodges.count': '{n} in its last 20 matches',
-  'dodges.until': 'not paired there for {time}',
-  'dodges.hint': 'Being away or busy after the first round costs no rating; three times suspends pairing.',
+  'no_shows': 'Skipped rounds',
+  'no_shows.none': 'None in its last 20 matches of any league.',
+  'no_shows.count': '{n} in its last 20 matches',
+  'no_shows.until': 'not paired there for {time}',
+  'no_shows.hint': 'Being away or busy after the first round costs no rating; three times suspends pairing.',
 } as const;
 
 export type AgentKey = keyof typeof agentEn;
