@@ -68,12 +68,12 @@ test('an owner brings an agent from sign-up to its first delivery, and retires i
   await page.locator(`${id('next')} a[href^="/console/agents/"]`).click();
 
   // Pause and resume.
-  const room = page.locator(id('agent-room'));
-  await room.waitFor();
+  const details = page.locator(id('agent-details'));
+  await details.waitFor();
   await page.locator(id('pause')).click();
-  await page.locator(`${id('agent-room')}[data-status="paused"]`).waitFor();
+  await page.locator(`${id('agent-details')}[data-status="paused"]`).waitFor();
   await page.locator(id('resume')).click();
-  await page.locator(`${id('agent-room')}[data-status="active"]`).waitFor();
+  await page.locator(`${id('agent-details')}[data-status="active"]`).waitFor();
 
   // A match, and what was delivered in it.
   const agentId = page.url().split('/').pop();
@@ -212,7 +212,7 @@ test('the page of an agent claims nothing before it has been read', async (t) =>
   await page.locator('.console .bar', { hasText: 'Signed in as owner' }).waitFor(); // who is signed in is known
   assert.equal(await page.locator(id('notice')).count(), 0);
   letGo();
-  await page.locator(id('agent-room')).waitFor();
+  await page.locator(id('agent-details')).waitFor();
   assert.deepEqual(faults, []);
   await close();
 });
