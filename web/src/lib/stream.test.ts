@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ArenaEvent } from './api/contract';
-import { afterClose, backoff, DOUBT_MS, GRACE_MS, QUIET_MS, Stream, type Link, type Topic } from './stream';
+import { afterClose, backoff, GRACE_MS, QUIET_MS, Stream, SUSPECT_MS, type Link, type Topic } from './stream';
 
 class FakeSocket {
   onmessage: ((e: { data: string }) => void) | null = null;
@@ -151,9 +151,9 @@ describe('Stream', () => {
   it('renews a connection that says nothing', () => {
     const f = follow({ match: 'm_1' });
     f.last().say(hello, event(1));
-    vi.advanceTimersByTime(DOUBT_MS);
+    vi.advanceTimersByTime(SUSPECT_MS);
     expect([f.checks(), f.sockets.length]).toEqual([1, 1]);
-    vi.advanceTimersByTime(QUIET_MS - DOUBT_MS + 1000);
+    vi.advanceTimersByTime(QUIET_MS - SUSPECT_MS + 1000);
     expect(f.sockets).toHaveLength(2);
     expect(f.sockets[0]!.closed).toBe(true);
   });

@@ -47,8 +47,8 @@ export function backoff(n: number, random: () => number): number {
 
 /** A connection without a word for this long is renewed; nothing is lost by it. */
 export const QUIET_MS = 45_000;
-/** A connection without a word for this long makes us ask whether the arena still answers. */
-export const DOUBT_MS = 15_000;
+/** After this long without a message a connection is suspect, and the page asks whether the arena still answers. */
+export const SUSPECT_MS = 15_000;
 /** A loss that is over sooner than this is not shown. */
 export const GRACE_MS = 1_500;
 /** A connection must have stood this long for the next loss to count as the first. */
@@ -76,7 +76,7 @@ export class Stream {
   #openedAt = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #quiet: ReturnType<typeof setTimeout> | undefined;
-  #doubt: ReturnType<typeof setTimeout> | undefined;
+  #suspect: ReturnType<typeof setTimeout> | undefined;
   #grace: ReturnType<typeof setTimeout> | undefined;
   #stopped = false;
   readonly #wake = () => this.#renewIfIdle();
@@ -103,7 +103,7 @@ export class Stream {
     this.#parts.contact.found(this);
     clearTimeout(this.#retry);
     clearTimeout(this.#quiet);
-    clearTimeout(this.#doubt);
+    clearTimeout(this.#suspect);
     clearTimeout(this.#grace);
     this.#drop();
   }
@@ -177,7 +177,7 @@ export class Stream {
   #closed(code: number): void {
     this.#socket = undefined;
     clearTimeout(this.#quiet);
-    clearTimeout(this.#doubt);
+    clearTimeout(this.#suspect);
     const next = afterClose(code);
     if (next === 'stop' || next === 'refuse') {
       this.stop();
@@ -190,7 +190,7 @@ export class Stream {
   #lost(next: 'now' | 'later'): void {
     this.#drop();
     clearTimeout(this.#quiet);
-    clearTimeout(this.#doubt);
+    clearTimeout(this.#suspect);
     if (this.#stopped) return;
     this.#grace ??= setTimeout(() => this.#listener.link('lost'), GRACE_MS);
     this.#parts.contact.lost(this);
@@ -204,9 +204,9 @@ export class Stream {
 
   #listenForLife(): void {
     clearTimeout(this.#quiet);
-    clearTimeout(this.#doubt);
+    clearTimeout(this.#suspect);
     this.#quiet = setTimeout(() => this.#lost('later'), QUIET_MS);
-    this.#doubt = setTimeout(() => void this.#parts.contact.check(), DOUBT_MS);
+    this.#suspect = setTimeout(() => void this.#parts.contact.check(), SUSPECT_MS);
   }
 
   #renewIfIdle(): void {

@@ -138,7 +138,7 @@ test('a live match is held, wound back, and live again', { timeout: 2 * PATIENCE
   await close();
 });
 
-test('a log from a file plays, whatever strangers wrote in it', { timeout: PATIENCE }, async () => {
+test('a log from an untrusted file plays, whatever is written in it', { timeout: PATIENCE }, async () => {
   const match = await duel();
   const events = await log(match.match_id);
   const evil = '<img src=x onerror=alert(1)><script>alert(2)</script>\u202e\u2066 شبكة "\' ';
@@ -147,7 +147,7 @@ test('a log from a file plays, whatever strangers wrote in it', { timeout: PATIE
   const { page, faults, close } = await open('/replay');
   const choose = (text, name = 'match.jsonl') => page.locator(id('replay-file')).setInputFiles({ name, mimeType: 'application/x-ndjson', buffer: Buffer.from(text) });
 
-  // What is wrong is told by line.
+  // Errors are reported by line.
   await choose(poisoned.toSpliced(2, 1, '{"seq":').join('\n'));
   await page.locator(id('replay-bad'), { hasText: 'Line 3: it is not JSON' }).waitFor();
   assert.equal(await page.locator(id('replay-file')).inputValue(), ''); // else the same file, corrected, would be no change

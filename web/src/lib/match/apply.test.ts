@@ -167,8 +167,8 @@ describe('what should not happen', () => {
     expect(m).toEqual({ ...running, seq: 4 });
   });
 
-  it('an event of a stranger is not shown', () => {
-    const m = applyEvent(running, { ...next, type: 'thinking', agent_id: 'ag_stranger', round: 1, message: 'hello' });
+  it('an event of an agent without a seat is not shown', () => {
+    const m = applyEvent(running, { ...next, type: 'thinking', agent_id: 'ag_unseated', round: 1, message: 'hello' });
     expect(m).toEqual({ ...running, seq: 4 });
   });
 

@@ -37,11 +37,11 @@ describe('a log in a file', () => {
     ['an agent that is a number', change(4, (e) => ({ ...e, agent_id: 7 })), 4, 'field', 'agent_id'],
     ['another match', change(5, (e) => ({ ...e, match_id: 'm_other' })), 5, 'mixed', ''],
     ['no beginning', lines.slice(2).join('\n'), 1, 'first', ''],
-  ])('%s is told by line', (_, content, line, wrong, what) => {
+  ])('%s is reported by line', (_, content, line, wrong, what) => {
     expect(readLog(content).bad[0]).toEqual({ line, wrong, what });
   });
 
-  it('tells ten bad lines and no more', () => {
+  it('reports ten bad lines and no more', () => {
     expect(readLog('x\n'.repeat(5000)).bad.length).toBe(10);
   });
 });

@@ -1,8 +1,8 @@
 import type { ArenaEvent, Match } from '../api/contract';
 
-// A match's log from a file: JSON lines as /v1/matches/{id}/events gives them,
-// and before them, if someone put it there, {"match": …}. Whoever made the
-// file is a stranger: what the reducer and the pages rely on is looked at here.
+// A match's log from a file: JSON lines as /v1/matches/{id}/events returns them,
+// optionally preceded by {"match": …}. The file is untrusted: what the reducer
+// and the pages rely on is checked here.
 
 export interface LogFile {
   readonly match?: Pick<Match, 'match_id' | 'league'>;
@@ -22,7 +22,7 @@ export interface BadLine {
 
 /** What is too large to be a match. */
 export const FILE_MAX = 64 << 20;
-/** How many bad lines are told before reading stops. */
+/** How many bad lines are reported before reading stops. */
 const BAD_MAX = 10;
 
 type Shape = (v: unknown) => boolean;
