@@ -193,13 +193,13 @@ test('a followed agent is announced when it plays, and comes first in the lobby'
   await Promise.all([asked, refused].map(({ page }) => page.locator(`${id('follow-watch')}[data-ready="true"]`).waitFor({ state: 'attached' })));
   const { match_id } = await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league: slug, agents: agents.map((a) => a.id) } });
   await until('notification', () => asked.page.evaluate((tag) => window.notes.some((n) => n.tag === tag && n.title.includes('Silent')), match_id));
-  await refused.page.locator(`${id('follow-news')}[data-match="${match_id}"]`).waitFor();
+  await refused.page.locator(`${id('follow-toast')}[data-match="${match_id}"]`).waitFor();
 
   await asked.go('/');
   const first = asked.page.locator(id('followed')).first();
   await asked.page.locator(`${id('followed')}[data-id="${agents[0].id}"][data-live="true"]`).waitFor();
   assert.equal(await first.getAttribute('data-live'), 'true');
-  await refused.page.locator(`${id('follow-news')}[data-match="${match_id}"] a`).click();
+  await refused.page.locator(`${id('follow-toast')}[data-match="${match_id}"] a`).click();
   await refused.page.locator(`${id('match')}[data-match="${match_id}"]`).waitFor();
   letGo();
   assert.deepEqual([...asked.faults, ...refused.faults], []);

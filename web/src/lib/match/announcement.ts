@@ -1,8 +1,8 @@
 import { t } from '../i18n/index.svelte';
 import { lastRound, ranking, type MatchState } from './state';
 
-/** What a screen reader hears of a match: one sentence per round, and the result. */
-export function newsOf(match: MatchState): string {
+/** The text for screen readers: one sentence per round, and the result. */
+export function announcementOf(match: MatchState): string {
   if (match.status === 'finished') {
     const first = ranking(match).filter((s) => s.place === 1);
     return first.length === 1 ? t('match.wins', { name: first[0]?.name ?? '' }) : t('match.draw');

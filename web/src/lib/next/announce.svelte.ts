@@ -6,25 +6,25 @@ import { follows } from './follows.svelte';
 import { nameOf } from './name';
 import { tnx } from './words';
 
-/** So many notices stand on the page at once. */
-const NEWS_MAX = 3;
+/** The most toasts on the page at once. */
+const TOASTS_MAX = 3;
 
 /** Announces matches of followed agents and leagues when they start. */
 class Announcements {
   /** The matches announced on the page, where no notification can be shown. */
-  news = $state.raw<readonly Match[]>([]);
+  toasts = $state.raw<readonly Match[]>([]);
   readonly #announcer = new Announcer();
 
-  /** Takes the live matches as they are now. */
+  /** Announces what is new among the live matches. */
   see(live: readonly Match[]): void {
     for (const m of this.#announcer.started(live, follows.list, clock.now())) {
       if (router.route.page === 'match' && router.route.param === m.match_id) continue;
-      if (!notify(m)) this.news = [...this.news.filter((n) => n.match_id !== m.match_id), m].slice(-NEWS_MAX);
+      if (!notify(m)) this.toasts = [...this.toasts.filter((n) => n.match_id !== m.match_id), m].slice(-TOASTS_MAX);
     }
   }
 
   close(matchId: string): void {
-    this.news = this.news.filter((n) => n.match_id !== matchId);
+    this.toasts = this.toasts.filter((n) => n.match_id !== matchId);
   }
 }
 

@@ -65,7 +65,7 @@ describe('a match that starts', () => {
     expect(a.started(live, [agent('ag_1')], NOW)).toEqual([]);
   });
 
-  it('is no news when it started long ago', () => {
+  it('is not announced when it started long ago', () => {
     const a = new Announcer();
     a.started([], [], NOW);
     expect(a.started([match('m_1', ['ag_1'])], [agent('ag_1')], NOW + 10 * 60_000)).toEqual([]);
