@@ -113,15 +113,15 @@ try {
   await sleep(3_000); // the page has come
   const whole = await browser.newBrowserCDPSession();
   const processor = async () => (await whole.send('SystemInfo.getProcessInfo')).processInfo.reduce((sum, p) => sum + p.cpuTime, 0);
-  const look = async () => ({ ...(await metrics()), browser: await processor(), ...(await page.evaluate(() => ({ seq: Number(document.querySelector('[data-testid="match"]').dataset.seq), now: performance.now() }))) });
+  const sample = async () => ({ ...(await metrics()), browser: await processor(), ...(await page.evaluate(() => ({ seq: Number(document.querySelector('[data-testid="match"]').dataset.seq), now: performance.now() }))) });
   if (process.env.PROFILE) {
     await devtools.send('Profiler.enable');
     await devtools.send('Profiler.start');
   }
   if (process.env.TRACE) await browser.startTracing(page, { path: process.env.TRACE, categories: CATEGORIES });
-  const before = await look();
+  const before = await sample();
   await sleep(SECONDS * 1000);
-  const after = await look();
+  const after = await sample();
   const trace = process.env.TRACE && JSON.parse(await browser.stopTracing());
   const seconds = (after.now - before.now) / 1000;
   const long = (await page.evaluate(() => window.tasks)).filter((t) => t.at >= before.now && t.at <= after.now);

@@ -4,14 +4,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ADMIN, api, id, look, mapAll, once, open, ORIGIN, pair, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
+import { ADMIN, api, checkPages, id, mapAll, once, open, ORIGIN, pair, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
 const text = (page, name) => page.locator(id(name)).textContent();
 const file = (name, ...lines) => ({ name, mimeType: 'application/x-ndjson', buffer: Buffer.from(lines.join('\n')) });
 const task = (q, a) => JSON.stringify({ description: q, answer: a });
 
-/** Types what the form of a destructive act asks for, after a look that it waits for it. */
+/** Types what the form of a destructive act asks for, after a check that it waits for it. */
 async function type(page, name) {
   const act = page.locator(id('typed-do'));
   assert.equal(await act.isDisabled(), true);
@@ -481,7 +481,7 @@ test('an admin hides an answer of a match that is over', { timeout: PATIENCE }, 
 });
 
 test('the admin console fits a phone and a desk, in both themes', { timeout: 3 * PATIENCE }, async () => {
-  await look({
+  await checkPages({
     'admin-overview': ['/admin', id('nodes')],
     'admin-leagues': ['/admin/leagues', id('admin-league')],
     'admin-calendar': ['/admin/calendar', id('calendar-item')],

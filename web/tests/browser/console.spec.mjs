@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ADMIN, api, fake, id, look, mapAll, once, open, ORIGIN, PATIENCE, register, SCREENS, send, SIZES, until } from './kit/kit.mjs';
+import { ADMIN, api, checkPages, fake, id, mapAll, once, open, ORIGIN, PATIENCE, register, SCREENS, send, SIZES, until } from './kit/kit.mjs';
 
 const HOSTILE = '<script>alert(1)</script> no answer';
 
@@ -323,15 +323,15 @@ test('the console fits a phone and a desk, in both themes and languages, and nam
   const { token, ...made } = await register({ name: `Night ${once()} شبكة`, endpoint: agent.endpoint, leagues: [] });
   const pulling = { id: (await api('/v1/agents', { method: 'POST', token, body: { name: `Pulling ${once()}` } })).agent_id };
   const check = async (page, name) => {
-    // In one look: between two a field may come or go, and one that is gone has no label.
+    // In one evaluation: between two a field may come or go, and one that is gone has no label.
     const nameless = await page.evaluate(() => [...document.querySelectorAll('main :is(input, select, textarea)')].filter((e) => !e.labels?.length && !e.ariaLabel).map((e) => e.outerHTML));
     assert.deepEqual(nameless, [], name);
   };
   for (const [locale, sizes] of [['en', SIZES], ['es', [SIZES[0], SIZES.at(-1)]]]) {
     const options = { locale, sizes, check, fullPage: true, refusals: true };
     const pages = (all) => Object.fromEntries(Object.entries(all).map(([name, page]) => [`console-${name}${locale === 'en' ? '' : `-${locale}`}`, page]));
-    await look(pages({ door: ['/console', id('door')] }), options);
-    await look(pages({
+    await checkPages(pages({ door: ['/console', id('door')] }), options);
+    await checkPages(pages({
       agents: ['/console', id('my-agent')],
       new: ['/console/new', `#league-${league}`],
       keys: [`/console/agents/${pulling.id}`, id('key')],

@@ -2,7 +2,7 @@
 // four agents side by side, tables that sort, addresses that do not exist.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { api, id, look, open, ORIGIN, PATIENCE, until } from './kit/kit.mjs';
+import { api, checkPages, id, open, ORIGIN, PATIENCE, until } from './kit/kit.mjs';
 
 const finished = () => until('finished duel', async () => (await api('/v1/matches?status=finished&limit=50')).items.find((m) => m.rated && m.seats.length === 2), PATIENCE);
 const lines = (page) => page.locator(id('match-line'));
@@ -220,6 +220,6 @@ test('they fit every screen', { timeout: 4 * PATIENCE }, async () => {
     'find-docs': ['/docs', 'table'],
     'find-lobby': ['/', `${id('lobby')}[data-ready="true"]`, id('next')],
   };
-  await look(pages);
-  await look({ 'find-missing': ['/nonsense', id('notice')] }, { refusals: true });
+  await checkPages(pages);
+  await checkPages({ 'find-missing': ['/nonsense', id('notice')] }, { refusals: true });
 });

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serve } from '../../scripts/fixture-server.mjs';
 import { world } from '../../scripts/fixture-world.mjs';
-import { api, grave, id, look, mapAll, open, PATIENCE, SCREENS, until } from './kit/kit.mjs';
+import { api, checkPages, grave, id, mapAll, open, PATIENCE, SCREENS, until } from './kit/kit.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
 const KINDS = { connect_four: 'grid', chess: 'grid', liars_dice: 'cards', kuhn_poker: 'cards', colonel_blotto: 'table', negotiation: 'transcript' };
@@ -20,7 +20,7 @@ async function fixtures(t, w) {
 
 test('every form of a game fits phones and desks, in both themes', { timeout: PATIENCE }, async (t) => {
   const origin = await fixtures(t);
-  await look(Object.fromEntries(Object.entries(KINDS).map(([name, kind]) => [`game-${name.replaceAll('_', '-')}`, [`/m/m_done_${name}`, shown(kind)]])), {
+  await checkPages(Object.fromEntries(Object.entries(KINDS).map(([name, kind]) => [`game-${name.replaceAll('_', '-')}`, [`/m/m_done_${name}`, shown(kind)]])), {
     origin, bypassCSP: true, reducedMotion: 'reduce',
     check: async (page, name, recolored) => assert.deepEqual(await grave(page, { within: id('layout-game'), recolored }), [], name),
   });
@@ -170,5 +170,5 @@ test('a league counts all its games or those that were played out, and says what
   await page.locator(`${id('game-ends')} [data-league="connect-four"]`).waitFor();
   assert.deepEqual(faults, []);
   await close();
-  await look({ 'game-results': ['/l/connect-four', id('first-mover')], 'game-results-played': ['/l/connect-four?results=played_out', id('first-mover')], 'game-ends': [`/a/${agent}`, id('game-ends')] }, { origin, bypassCSP: true, reducedMotion: 'reduce' });
+  await checkPages({ 'game-results': ['/l/connect-four', id('first-mover')], 'game-results-played': ['/l/connect-four?results=played_out', id('first-mover')], 'game-ends': [`/a/${agent}`, id('game-ends')] }, { origin, bypassCSP: true, reducedMotion: 'reduce' });
 });

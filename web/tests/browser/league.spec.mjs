@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serve } from '../../scripts/fixture-server.mjs';
 import { world } from '../../scripts/fixture-world.mjs';
-import { ADMIN, api, id, look, mapAll, open, PATIENCE, send, until } from './kit/kit.mjs';
+import { ADMIN, api, checkPages, id, mapAll, open, PATIENCE, send, until } from './kit/kit.mjs';
 
 const leagueOf = async (fits) => until('league', async () => (await api('/v1/leagues')).items.find(fits));
 
@@ -48,7 +48,7 @@ test('a Swiss season shows its rounds and its table', { timeout: 3 * PATIENCE },
   await page.locator(id('season-rounds')).waitFor();
   assert.deepEqual(faults, []);
   await close();
-  await look({ season: [`/l/${league.slug}`, id('season-rounds')] });
+  await checkPages({ season: [`/l/${league.slug}`, id('season-rounds')] });
 });
 
 test('a debate is two columns of speeches, and fits a phone', { timeout: 4 * PATIENCE }, async () => {
@@ -63,7 +63,7 @@ test('a debate is two columns of speeches, and fits a phone', { timeout: 4 * PAT
   assert.deepEqual(await mapAll(page, id('debate-side'), (s) => s.dataset.side), ['for', 'against']);
   assert.deepEqual(faults, []);
   await close();
-  await look({ debate: [`/m/${judged.match_id}`, `${id('layout-debate')} ${id('debate-side')}`] });
+  await checkPages({ debate: [`/m/${judged.match_id}`, `${id('layout-debate')} ${id('debate-side')}`] });
 });
 
 // What a demo does not come to in time is shown on recorded seasons.
@@ -83,7 +83,7 @@ test('a bracket is a tree on a desk and a list on a phone; a crosstable scrolls 
   assert.notEqual((await page.locator(id('vote-said')).textContent())?.trim(), '');
   assert.deepEqual(faults, []);
   await close();
-  await look({ bracket: ['/l/cup', `${id('bracket')} ${id('series')}`], crosstable: ['/l/robin', id('crosstable'), id('crosstable')] }, { origin });
+  await checkPages({ bracket: ['/l/cup', `${id('bracket')} ${id('series')}`], crosstable: ['/l/robin', id('crosstable'), id('crosstable')] }, { origin });
 });
 
 test('older seasons come when they are asked for, and one by its address without them', async (t) => {

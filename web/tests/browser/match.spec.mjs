@@ -6,7 +6,7 @@
 // ARENA_ADMIN_TOKEN the test starts a duel itself when none is on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, fake, heldDuel, id, look, once, open, ORIGIN, pair, PATIENCE, register, send, until } from './kit/kit.mjs';
+import { ADMIN, api, checkPages, fake, heldDuel, id, once, open, ORIGIN, pair, PATIENCE, register, send, until } from './kit/kit.mjs';
 
 const running = async () => (await api('/v1/matches?status=running&limit=50')).items;
 
@@ -256,5 +256,5 @@ async function pages() {
 }
 
 test('every page fits a phone and a desk, in the dark and in the light', { timeout: 4 * PATIENCE }, async () => {
-  await look(await pages());
+  await checkPages(await pages());
 });

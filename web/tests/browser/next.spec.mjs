@@ -2,7 +2,7 @@
 // last meetings of two agents, following agents and leagues.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, heldDuel, id, look, once, open, pair, PATIENCE, restage, SCREENS, send, until } from './kit/kit.mjs';
+import { ADMIN, api, checkPages, heldDuel, id, once, open, pair, PATIENCE, restage, SCREENS, send, until } from './kit/kit.mjs';
 
 const path = (page) => page.evaluate(() => location.pathname);
 const finished = () => until('two finished duels of the same agents', async () => {
@@ -212,7 +212,7 @@ test('they fit every screen', { timeout: 4 * PATIENCE }, async () => {
   const large = (await api('/v1/leagues')).items.find((l) => l.max_seats > 8)?.slug;
   const many = await until('match of many', async () => (await api(`/v1/matches?status=finished,running&league=${large}`)).items.find((m) => m.seats.length > 8), PATIENCE);
   const following = [...match.seats.map((s) => ({ kind: 'agent', id: s.agent_id, name: s.name })), { kind: 'league', id: match.league, name: match.league }];
-  await look({
+  await checkPages({
     'next-duel': [`/m/${match.match_id}`, `${id('watch-next')} ${id('live-match')}, ${id('watch-next')} p`, id('meetings')],
     'next-many': [`/m/${many.match_id}`, `${id('match')}[data-ready="true"]`],
     'next-tv': ['/tv', `${id('tv-match')}[data-ready="true"], ${id('tv-idle')}`],

@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { serve } from '../../scripts/fixture-server.mjs';
 import { world } from '../../scripts/fixture-world.mjs';
-import { api, fits, heldDuel, id, look, open, ORIGIN, PATIENCE, SCREENS, until } from './kit/kit.mjs';
+import { api, checkPages, fits, heldDuel, id, open, ORIGIN, PATIENCE, SCREENS, until } from './kit/kit.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
 
@@ -278,7 +278,7 @@ test('the pages of a replay fit a phone and a desk, in the dark and in the light
   const match = await duel();
   const sealed = (await log(match.match_id)).find((e) => e.type === 'seat_outcome' && e.round === 2);
   const events = encodeURIComponent(`/v1/matches/${match.match_id}/events?limit=1000`);
-  await look({
+  await checkPages({
     replay: [`/m/${match.match_id}?seq=${sealed.seq}`, id('back-to-live')],
     'replay-file': ['/replay', id('replay-page')],
     'replay-read': [`/replay?file=${events}`, id('back-to-live')],

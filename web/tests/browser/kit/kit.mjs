@@ -179,7 +179,7 @@ export async function until(what, find, patience = 60_000) {
 /** Opens pages at every size, in both themes, and saves screenshots to SCREENS_DIR. A page is [address, what is there when it is ready, what to scroll to].
  *  It is loaded once for desks and once for phones; the theme, and the width of the phone, change under it, as the system's do.
  *  check makes further checks of a page at a size, and knows whether only the theme has changed. The other options are those of open. */
-export async function look(pages, { sizes = SIZES, check, fullPage = false, ...options } = {}) {
+export async function checkPages(pages, { sizes = SIZES, check, fullPage = false, ...options } = {}) {
   const { page, faults, go, settled, close } = await open('', options);
   const phone = (size) => size?.width < 640;
   for (const [name, [path, ready, place]] of Object.entries(pages)) {
