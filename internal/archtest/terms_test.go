@@ -4,6 +4,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -33,7 +36,7 @@ func privateWords() map[string]string {
 		{"outsider outsiders", "OIDC issuer, identity"},
 		{"dodge dodges dodged dodging dodger dodgers", "no-show"},
 		{"melo", "MilliElo"},
-		{"hall reel", "live list, timeline, background"},
+		{"hall reel", "live list, recording, background"},
 		{"handout farewell", "task, time limit"},
 	} {
 		for word := range strings.FieldsSeq(row.private) {
@@ -152,6 +155,53 @@ func TestTerms(t *testing.T) {
 		found := termFindings(parse(t, file, parser.ParseComments|parser.SkipObjectResolution))
 		for _, finding := range append(found, privateIn(privateWords(), "the path", file)...) {
 			t.Errorf("%s: %s", file, finding)
+		}
+	}
+}
+
+// nameInAPI matches the API's name for the no-show record, which stays.
+var nameInAPI = regexp.MustCompile(`\.dodges\b|\['dodges'\]`)
+
+// privateInPages lists the private words of a file of the web client: its code,
+// its comments and its texts. The other words of privateWords are ordinary
+// English on a page.
+func privateInPages(source string) (found []string) {
+	terms, forbidden := privateWords(), map[string]string{}
+	for word := range strings.FieldsSeq("hall reel dodge dodges dodged dodging stranger strangers siege volley crew island islands melo") {
+		forbidden[word] = terms[word]
+	}
+	for line := range strings.Lines(source) {
+		line = strings.TrimSpace(line)
+		found = append(found, privateIn(forbidden, "the line "+line, nameInAPI.ReplaceAllString(line, ""))...)
+	}
+	return found
+}
+
+func TestTerms_Pages(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t, ".ts", ".svelte", ".css", ".mjs") {
+		if !under(file, "web/*") || path.Base(file) == "schema.d.ts" { // generated from the API
+			continue
+		}
+		source, err := os.ReadFile(filepath.Join(root(t), file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, finding := range append(privateInPages(string(source)), privateInPages(file)...) {
+			t.Errorf("%s: %s", file, finding)
+		}
+	}
+	for source, want := range map[string]int{
+		"import Dodges from './Dodges.svelte';":  2,
+		"const reel = new LiveHall();":           2,
+		".quiet-hall {":                          1,
+		"web/src/lib/hall.svelte.ts":             1,
+		"<NoShows noShows={a.dodges} />":         0,
+		"type NoShows = Agent['dodges'];":        0,
+		"// Nobody shall challenge the hallway.": 0,
+	} {
+		if found := privateInPages(source); len(found) != want {
+			t.Errorf("%s: found %q, want %d", source, found, want)
 		}
 	}
 }
