@@ -150,7 +150,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// Marks are those of the pages (web/src/lib/mark.test.ts).
+// Marks are the avatars of the pages (web/src/lib/avatar.ts).
 func TestMarkOf(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]mark{

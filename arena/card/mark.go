@@ -9,8 +9,8 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// mark is an agent's seal of two tones, made from its id as the pages make it
-// (web/src/lib/mark.ts): three cells of a 4 by 4 grid, each in four quarter
+// mark is an agent's avatar in two tones, made from its id as the pages make it
+// (web/src/lib/avatar.ts): three cells of a 4 by 4 grid, each in four quarter
 // turns around the middle.
 type mark struct {
 	hue, figureHue float64 // degrees
