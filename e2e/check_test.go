@@ -37,10 +37,17 @@ func freeAddr(t *testing.T) string {
 // takes no tokens for others.
 func sdkAgent(t *testing.T, addr, id string) (endpoint string) {
 	t.Helper()
+	return sdkAgentThat(t, addr, id, func(context.Context, *arenaagent.Task) {})
+}
+
+// sdkAgentThat starts an agent that does something before it answers.
+func sdkAgentThat(t *testing.T, addr, id string, then func(context.Context, *arenaagent.Task)) (endpoint string) {
+	t.Helper()
 	agent, err := arenaagent.New(arenaagent.Config{
 		Arena: "http://" + addr, AgentID: id, AnyAgent: id == "", Capabilities: []string{"trivia"},
-	}, func(_ context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
+	}, func(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
 		events.Thinking("the first that comes to mind")
+		then(ctx, task)
 		return arenaagent.Answer{Value: append(task.Options, "?")[0]}, nil
 	})
 	must(t, err)

@@ -1,12 +1,14 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
@@ -118,8 +120,10 @@ func TestPlay_tasks_of_every_form(t *testing.T) {
 func TestPlay_sdk_agents(t *testing.T) {
 	t.Parallel()
 	addr := freeAddr(t)
+	p := &process{t: t, url: "http://" + addr}
+	seen := func(ctx context.Context, task *arenaagent.Task) { p.awaitThoughtsOf(ctx, task, 1) }
 	code, out, errs := call(t, "play", "--league", "trivia", "--rounds", "1", "--addr", addr,
-		"new="+sdkAgent(t, addr, ""), "old="+sdkAgent(t, addr, "ag_elsewhere"))
+		"new="+sdkAgentThat(t, addr, "", seen), "old="+sdkAgent(t, addr, "ag_elsewhere"))
 	if code != exitOK || !strings.Contains(out, "the first that comes to mind") || !strings.Contains(out, "status_401") {
 		t.Errorf("exit code %d, stderr %q\n%s", code, errs, out)
 	}
