@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -134,28 +135,25 @@ func TestFleet_plays(t *testing.T) {
 						break
 					}
 				}
+				if strings.HasPrefix(got[key], "200 ") {
+					awaitAnswer(t, arena, task)
+				}
 				if got[key] != trouble[a.Persona] && (!strings.HasPrefix(got[key], "200 ") || got[key] == "200 ") {
 					t.Errorf("%s, %s: %s", key, a.Persona, got[key])
 				}
 			}
-			// Events do not keep answers waiting: some may still be on their way.
-			types := map[string]int{}
-			whole := func() bool {
-				chatty := types["spawn_subagent"] == types["subagent_done"] && types["spawn_subagent"] >= 2 &&
-					types["tool_call"] == types["tool_response"] && types["tool_call"] >= 2 && types["intermediate_result"] > 0
-				return types["thinking"] > 0 && types["answer"] > 0 && (chatty || a.Persona != "chatty")
+			events, err := arena.Events(t.Context(), "m_"+a.Name, 0)
+			if err != nil {
+				t.Fatal(err)
 			}
-			for n := 8; !whole(); {
-				events, err := arena.Events(t.Context(), "m_"+a.Name, n)
-				if err != nil {
-					t.Errorf("%s, %s shows only %v: %v", a.Name, a.Persona, types, err)
-					break
-				}
-				clear(types)
-				for _, e := range events {
-					types[e.Type]++
-				}
-				n = len(events) + 1
+			types := map[string]int{}
+			for _, e := range events {
+				types[e.Type]++
+			}
+			chatty := types["spawn_subagent"] == types["subagent_done"] && types["spawn_subagent"] >= 2 &&
+				types["tool_call"] == types["tool_response"] && types["tool_call"] >= 2 && types["intermediate_result"] > 0
+			if types["thinking"] == 0 || types["answer"] == 0 || !chatty && a.Persona == "chatty" {
+				t.Errorf("%s, %s shows only %v", a.Name, a.Persona, types)
 			}
 		}
 		return got
@@ -166,6 +164,24 @@ func TestFleet_plays(t *testing.T) {
 	}
 	if cmp.Equal(first, play(8)) {
 		t.Error("another seed plays the same")
+	}
+}
+
+// awaitAnswer waits until the arena has the final answer that an agent shows, the
+// last event of a round. Events do not keep answers waiting, and those that are
+// still on their way when the next task comes are dropped.
+func awaitAnswer(t *testing.T, arena *agenttest.Arena, task agenttest.Task) {
+	t.Helper()
+	final := func(e agenttest.Event) bool { return e.Round == task.Round && e.Fields["final"] == true }
+	for n := 1; ; {
+		events, err := arena.Events(t.Context(), task.MatchID, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(events, final) {
+			return
+		}
+		n = len(events) + 1
 	}
 }
 
