@@ -6,6 +6,7 @@
 // voters may see to arena/visibility, cookies to arena/api, rows to store, and
 // what votes are worth to arena/judge.
 //
-// It imports arena and arena/visibility. Callers act as an arena.Caller;
+// It imports arena, arena/quota (whose error a voter over the limit gets) and
+// arena/visibility. Callers act as an arena.Caller;
 // failures are *arena.Error.
 package vote

@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/visibility"
 )
 
@@ -72,7 +74,8 @@ func (s *Service) Cast(ctx context.Context, caller arena.Caller, in arena.CastVo
 	}
 	err = s.store.SaveVote(ctx, cast, votersPerAddress)
 	if arena.CodeOf(err) == arena.CodeRateLimited {
-		return arena.CountedVote{}, tooMany(v.Until.Sub(cast.At))
+		left := int(math.Ceil(v.Until.Sub(cast.At).Seconds()))
+		return arena.CountedVote{}, quota.Exceeded(left, fmt.Sprintf("%d browsers have voted on this round from your address, or %d from its site", votersPerAddress, votersPerAddress*arena.SiteFactor))
 	}
 	return counted, err
 }
@@ -94,16 +97,6 @@ func (s *Service) openTo(ctx context.Context, caller arena.Caller, in arena.Cast
 		return v, arena.Errorf(arena.CodeUnauthorized, "a vote on this match needs the token of an owner")
 	}
 	return v, nil
-}
-
-// tooMany is the error for a voter whose address has voted too often in a round
-// that others may vote on for a while.
-func tooMany(left time.Duration) *arena.Error {
-	seconds := int(math.Ceil(left.Seconds()))
-	e := arena.Errorf(arena.CodeRateLimited, "%d browsers have voted on this round from your address, or %d from its site; try again in %d s",
-		votersPerAddress, votersPerAddress*arena.SiteFactor, seconds)
-	e.RetryAfter = time.Duration(seconds) * time.Second
-	return e
 }
 
 // read returns the agents that the labels of a vote stand for. shown is the

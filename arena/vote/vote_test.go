@@ -62,7 +62,7 @@ func TestNew_refusesMissingParts(t *testing.T) {
 
 func TestService_Cast(t *testing.T) {
 	t.Parallel()
-	nobody, bob := arena.Caller{}, arena.Caller{OwnerID: "ow_bob"}
+	visitor, bob := arena.Caller{}, arena.Caller{OwnerID: "ow_bob"}
 	s, v := newVotes(t)
 	for _, c := range []struct {
 		name          string
@@ -72,16 +72,16 @@ func TestService_Cast(t *testing.T) {
 		better, other string
 		code          arena.Code // "": it counts
 	}{
-		{"no such vote", nobody, "m_none", 2, "A", "B", arena.CodeConflict},
-		{"another round", nobody, "m_open", 1, "A", "B", arena.CodeConflict},
+		{"no such vote", visitor, "m_none", 2, "A", "B", arena.CodeConflict},
+		{"another round", visitor, "m_open", 1, "A", "B", arena.CodeConflict},
 		{"own agents", arena.Caller{OwnerID: "ow_alice"}, "m_open", 2, "A", "B", arena.CodeForbidden},
-		{"no account", nobody, "m_accounts", 2, "A", "B", arena.CodeUnauthorized},
-		{"no such label", nobody, "m_open", 2, "D", "B", arena.CodeInvalid},
-		{"against itself", nobody, "m_open", 2, "A", "A", arena.CodeInvalid},
-		{"against one of three", nobody, "m_open", 2, "A", "", arena.CodeInvalid},
-		{"a tie of one", nobody, "m_open", 2, "tie", "A", arena.CodeInvalid},
-		{"a winner", nobody, "m_open", 2, "A", "B", ""},
-		{"a tie", nobody, "m_open", 2, "tie", "A B", ""},
+		{"no account", visitor, "m_accounts", 2, "A", "B", arena.CodeUnauthorized},
+		{"no such label", visitor, "m_open", 2, "D", "B", arena.CodeInvalid},
+		{"against itself", visitor, "m_open", 2, "A", "A", arena.CodeInvalid},
+		{"against one of three", visitor, "m_open", 2, "A", "", arena.CodeInvalid},
+		{"a tie of one", visitor, "m_open", 2, "tie", "A", arena.CodeInvalid},
+		{"a winner", visitor, "m_open", 2, "A", "B", ""},
+		{"a tie", visitor, "m_open", 2, "tie", "A B", ""},
 		{"by an account", bob, "m_accounts", 2, "C", "A", ""},
 	} {
 		counted, err := s.Cast(t.Context(), c.caller, arena.CastVote{MatchID: c.match, Round: c.round, Better: c.better, Other: c.other, Voter: "v", Address: "192.0.2.1"})

@@ -73,7 +73,7 @@ func importRules() []importRule {
 		},
 		{dir: "arena/mail/mailtest", ours: []string{"internal/testneed"}, why: "an SMTP server for tests"},
 		{dir: "arena/match", ours: []string{"arena", "arena/record"}, why: "service: its parts are handed in"},
-		{dir: "arena/vote", ours: []string{"arena", "arena/visibility"}, why: "service: the rows are handed in"},
+		{dir: "arena/vote", ours: []string{"arena", "arena/quota", "arena/visibility"}, why: "service: the rows are handed in"},
 		{dir: "arena/takeout", ours: domain, why: "adapter: the archive of an owner's data; the rows are handed in"},
 		{dir: "arena/vitals", ours: domain, outside: []string{"golang.org/x/sys"}, why: "service: what it looks at is handed in"},
 		{dir: "arena/registry", ours: domain, why: "service: its parts are handed in"},
