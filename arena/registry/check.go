@@ -56,7 +56,7 @@ func (s *Service) FullCheck(ctx context.Context, caller arena.Caller, id string)
 	if err != nil {
 		return arena.Agent{}, arena.Conformance{}, err
 	}
-	entry, err := caller.Audit(s.now(), "check-agent", id, nil, nil)
+	entry, err := s.checkEntry(caller, id)
 	if err != nil {
 		return arena.Agent{}, arena.Conformance{}, err
 	}
@@ -113,10 +113,15 @@ func (s *Service) checkFor(ctx context.Context, caller arena.Caller, id string, 
 	return s.check(ctx, g.ID)
 }
 
+// checkEntry returns the audit entry about a check that the caller asked for.
+func (s *Service) checkEntry(caller arena.Caller, id string) (arena.AuditEntry, error) {
+	return caller.Audit(s.now(), "check-agent", id, nil, nil)
+}
+
 // auditCheck records that the caller had an agent checked. The check changed
 // what health changes at any time, so the entry has no rows to commit with.
 func (s *Service) auditCheck(ctx context.Context, caller arena.Caller, id string) error {
-	e, err := caller.Audit(s.now(), "check-agent", id, nil, nil)
+	e, err := s.checkEntry(caller, id)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,8 @@
 // change of a pause, whatever its reason: Pauses is the only part of the arena
 // that begins or ends one, and the only one that builds agent_paused and
 // agent_resumed events. It leaves the policy of health checks to health, probes
-// and endpoints to protocol, the rounds of rehearsals to arena/rehearsal, the entry rules of leagues to league, and rows to
-// store.
+// and endpoints to protocol, the rounds of rehearsals to arena/rehearsal, the
+// entry rules of leagues to league, and rows to store.
 //
 // It imports arena and arena/plaintext. Callers name agents by id and act as an
 // arena.Caller; failures are *arena.Error.

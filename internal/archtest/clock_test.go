@@ -34,7 +34,7 @@ func sleeps(f *ast.File) bool {
 	return called && !bubble
 }
 
-// Tests wait for events: whoever sleeps says why.
+// Tests wait for events. A file that sleeps is listed with the reason.
 func TestClock_Sleepers(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}
