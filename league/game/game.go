@@ -119,7 +119,7 @@ func UseOfTasks(s arena.Settings) TaskUse {
 // End is whether a match goes on.
 type End struct {
 	Over bool
-	Void string // why the match is void; "": it is not
+	Void arena.VoidCode // why the match is void; "": it is not
 	// Games are the games of a match that is over, if it is a series: each ended in
 	// one way for every seat. Their league is not set.
 	Games []arena.GameRecord

@@ -17,7 +17,7 @@ func (quiz) Init(context.Context, Position) (State, error) { return nil, nil }
 // seats are active. A match whose agents have left, but for one, is void.
 func (quiz) Over(p Position) (End, error) {
 	if present(p.Seats) < 2 {
-		return End{Void: arena.VoidTooFewAgents.Reason()}, nil
+		return End{Void: arena.VoidTooFewAgents}, nil
 	}
 	return End{Over: scoring.Over(p.Settings, p.Seats, p.Round-1)}, nil
 }

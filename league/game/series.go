@@ -120,12 +120,12 @@ func (g series) Over(p Position) (End, error) {
 		return End{}, err
 	}
 	if s.Void >= maxVoidTurns {
-		return End{Void: arena.VoidAgentsUnreachable.Reason()}, nil
+		return End{Void: arena.VoidAgentsUnreachable}, nil
 	}
 	alone := present(p.Seats) < 2
 	for i, seat := range p.Seats {
 		if alone && seat.State == arena.SeatLeft && !s.Moved[i] {
-			return End{Void: arena.VoidTooFewAgents.Reason()}, nil
+			return End{Void: arena.VoidTooFewAgents}, nil
 		}
 	}
 	if !alone && s.Game < p.Settings.Game.Games {

@@ -47,8 +47,9 @@ func (mr *matchRun) settle(ctx context.Context) error {
 }
 
 // void ends the match without a result.
-func (mr *matchRun) void(ctx context.Context, reason string) error {
+func (mr *matchRun) void(ctx context.Context, code arena.VoidCode) error {
 	mr.done.Store(true)
+	reason := code.Reason()
 	last, err := mr.m.VoidEvent(mr.engine.o.Now(), reason)
 	if err != nil {
 		return err

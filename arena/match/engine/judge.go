@@ -115,7 +115,7 @@ func (mr *matchRun) gameFailed(ctx context.Context, round int, err error) error 
 	if err := mr.engine.o.GameFailed(ctx, mr.m.League, mr.m.ID, err); err != nil {
 		mr.log.Error("league could not be paused", "error", err)
 	}
-	return &voidError{arena.VoidGameFailed.Reason()}
+	return &voidError{arena.VoidGameFailed}
 }
 
 // judgeError is the error of an external judge. It voids the round.

@@ -43,10 +43,10 @@ type matchRun struct {
 	log         *slog.Logger
 }
 
-// voidError ends a match without a result; reason is public.
-type voidError struct{ reason string }
+// voidError ends a match without a result, for a reason that is public.
+type voidError struct{ code arena.VoidCode }
 
-func (e *voidError) Error() string { return e.reason }
+func (e *voidError) Error() string { return e.code.Reason() }
 
 // run plays the match from its stored state until it is over, the node drains
 // or the lease is lost.
@@ -56,7 +56,7 @@ func (mr *matchRun) run(ctx context.Context) { mr.handleStop(ctx, mr.playMatch(c
 // returned.
 func (mr *matchRun) handleStop(ctx context.Context, err error) {
 	if void, ok := errors.AsType[*voidError](err); ok {
-		err = mr.void(ctx, void.reason)
+		err = mr.void(ctx, void.code)
 	}
 	switch {
 	case err == nil:
@@ -67,7 +67,7 @@ func (mr *matchRun) handleStop(ctx context.Context, err error) {
 		mr.log.Info("match left to another node", "epoch", mr.m.Lease.Epoch, "reason", err)
 	default:
 		mr.log.Error("match failed", "error", err)
-		if err := mr.void(ctx, arena.VoidArenaFailed.Reason()); err != nil {
+		if err := mr.void(ctx, arena.VoidArenaFailed); err != nil {
 			mr.log.Error("match could not be voided", "error", err)
 		}
 	}
@@ -76,7 +76,7 @@ func (mr *matchRun) handleStop(ctx context.Context, err error) {
 // playMatch plays rounds until the match is settled or released.
 func (mr *matchRun) playMatch(ctx context.Context) error {
 	if mr.m.Interruptions >= MaxInterruptions {
-		return &voidError{arena.VoidInterrupted.Reason()}
+		return &voidError{arena.VoidInterrupted}
 	}
 	if mr.drain.Err() != nil {
 		return mr.release(ctx) // claimed just as the drain began

@@ -46,7 +46,7 @@ func (mr *matchRun) pickTask(ctx context.Context, m arena.Match, state game.Stat
 	}
 	if err != nil {
 		mr.log.Error("no task for the round", "round", no, "error", err)
-		return nil, &voidError{arena.VoidTaskSourceFailed.Reason()}
+		return nil, &voidError{arena.VoidTaskSourceFailed}
 	}
 	picked := arena.Round{MatchID: m.ID, No: no, Task: task}
 	if picked.Turn, err = mr.turn(ctx, game.NewPosition(m, picked, state)); err != nil {
@@ -182,7 +182,7 @@ func (mr *matchRun) prepareRequests(ctx context.Context, open *round, batch *are
 		a.deadline = now.Add(a.limit)
 		if err := a.prepare(ctx, batch); err != nil {
 			mr.log.Error("request could not be prepared", "agent_id", s.AgentID, "error", err)
-			return nil, &voidError{arena.VoidRequestFailed.Reason()}
+			return nil, &voidError{arena.VoidRequestFailed}
 		}
 		requests = append(requests, a)
 	}

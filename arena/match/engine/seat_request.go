@@ -217,7 +217,7 @@ func (sr *seatRequest) resumeAt(ctx context.Context, at time.Time, left time.Dur
 	send, err := sr.request(ctx, left, nil)
 	if err != nil {
 		sr.run.log.Error("another request could not be prepared", "agent_id", sr.seat.AgentID, "error", err)
-		return &voidError{arena.VoidRequestFailed.Reason()}
+		return &voidError{arena.VoidRequestFailed}
 	}
 	sr.send = send
 	return nil
@@ -254,7 +254,7 @@ func (sr *seatRequest) prepareAgain(ctx context.Context, limit time.Duration) (f
 	send, err := sr.request(ctx, limit, nil)
 	if err != nil {
 		sr.run.log.Error("request could not be prepared again", "agent_id", sr.seat.AgentID, "error", err)
-		return nil, &voidError{arena.VoidRequestFailed.Reason()}
+		return nil, &voidError{arena.VoidRequestFailed}
 	}
 	return send, nil
 }
