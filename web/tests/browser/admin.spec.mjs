@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ADMIN, api, checkPages, id, mapAll, once, open, ORIGIN, pair, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
+import { ADMIN, api, checkPages, id, mapAll, once, open, ORIGIN, pair, PATIENCE, pick, SCREENS, send, until } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
 const text = (page, name) => page.locator(id(name)).textContent();
@@ -218,8 +218,7 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   await step('who');
   await field('signup_until').fill('2040-01-02T03:04');
   await field('min_matches').fill('2');
-  await field('allow-find').fill(first.name);
-  await page.locator(`#${await wizard.locator(`${id('picker')}[data-field="allow"] [value="${first.id}"]`).getAttribute('id')}`).check();
+  await pick(page, 'allow', first);
   const rules = await said();
   for (const rule of [/^A debate: two argue/, /^1 speech of each/, /^Rounds start every Friday at 18:00/, /with 2 rated matches or more/, /^Only 1 agent on the list/, /^Judged by: reasons/, /^Everything is shown 45 seconds after it happens/]) {
     assert.ok(rules.some((r) => rule.test(r)), `${rule} in ${rules.join(' | ')}`);
@@ -228,8 +227,7 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   await step('tasks');
   await page.locator(`${id('field-error')}[data-field="judges"]:focus`).waitFor();
   const panel = wizard.locator(`${id('picker')}[data-field="judges"]`);
-  await field('judges-find').fill(second.name);
-  await panel.locator(`[value="${second.id}"]`).check();
+  await pick(page, 'judges', second);
   await field('judges-find').fill('nobody has this name');
   await until('only who is ticked', async () => (await panel.locator('[type="checkbox"]').count()) === 1);
   for (const name of ['play', 'when', 'who']) {
@@ -300,8 +298,7 @@ test('an admin edits a league, enters agents, copies, archives and deletes', { t
   assert.deepEqual([changed.description, changed.rules_text, changed.schedule, changed.entry.password_required, changed.rounds], ['Sums for the night.', 'Be fair.', '0 18 * * *', true, 1]);
 
   await row(slug).locator(id('league-agents')).click();
-  await page.locator(`${id('enter-agents')} [name="enter-find"]`).fill(first.name);
-  await page.locator(`${id('enter-agents')} [value="${first.id}"]`).check();
+  await pick(page, 'enter', first);
   await page.locator(`${id('enter-agents')} [name="password"]`).fill('guess');
   await page.locator(`${id('enter-agents')} button`).click();
   await page.locator(`${id('enter-agents')} ${id('trouble')}`, { hasText: 'password' }).waitFor();
@@ -439,6 +436,7 @@ test('an admin pauses an agent and lets it play again', async (t) => {
   const [agent] = await pair(t, 'trivia');
   const { page, faults, close } = await open('/admin/agents', { kept: KEPT });
   await page.locator('[name="find"]').fill(agent.name);
+  await until(`${agent.name} alone`, async () => (await page.locator(id('admin-agent')).count()) === 1);
   const row = page.locator(`${id('admin-agent')}[data-agent="${agent.id}"]`);
   await row.locator(id('agent-pause')).click();
   await row.locator(id('agent-resume')).click();
@@ -452,6 +450,7 @@ test('an admin finds an owner by status, suspends it for a reason, exports and d
   const { name } = await api('/v1/me', { token: owner.token });
   const { page, faults, close } = await open('/admin/owners', { kept: KEPT });
   await page.locator('[name="find"]').fill(name);
+  await until(`${name} alone`, async () => (await page.locator(id('admin-owner')).count()) === 1);
   const row = (status) => page.locator(`${id('admin-owner')}[data-owner="${owner.owner_id}"][data-status="${status}"]`);
   await row('active').locator(id('owner-suspend')).click();
   await row('active').locator('[name="reason"]').fill('spam');

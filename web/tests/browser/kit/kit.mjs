@@ -176,6 +176,14 @@ export async function until(what, find, patience = 60_000) {
   }
 }
 
+/** Finds an agent by its name and ticks it, once it is the only one left to tick: before the answer to the search, its row moves. */
+export async function pick(page, field, agent) {
+  const picker = `${id('picker')}[data-field="${field}"]`;
+  await page.locator(`${picker} [name="${field}-find"]`).fill(agent.name);
+  await until(`${agent.name} alone`, async () => String(await mapAll(page, `${picker} [type="checkbox"]:not(:checked)`, (o) => o.value)) === agent.id);
+  await page.locator(`${picker} [value="${agent.id}"]`).check();
+}
+
 /** Opens pages at every size, in both themes, and saves screenshots to SCREENS_DIR. A page is [address, what is there when it is ready, what to scroll to].
  *  It is loaded once for desks and once for phones; the theme, and the width of the phone, change under it, as the system's do.
  *  check makes further checks of a page at a size, and knows whether only the theme has changed. The other options are those of open. */
