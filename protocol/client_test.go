@@ -191,7 +191,7 @@ func TestClient_Do_attacks(t *testing.T) {
 			t.Parallel()
 			r := post(protocoltest.NewRaw(t, a.Serve).URL())
 			if a.Stalls {
-				r.Limit = 50 * time.Millisecond
+				r.Limit = 500 * time.Millisecond
 			}
 			if a.TLS {
 				r.URL = strings.Replace(r.URL, "http:", "https:", 1)

@@ -27,7 +27,7 @@ func TestClient_Do_stream(t *testing.T) {
 	}{
 		{"whole", head + "Content-Length: 5\r\n\r\nhello", 0, time.Minute, "hello", ""},
 		{"enough", head + "\r\nhello, and more", 5, time.Minute, "hello", ""},
-		{"silence", head + "Content-Length: 9\r\n\r\nhello", 0, 50 * time.Millisecond, "hello", protocol.FailTimeout},
+		{"silence", head + "Content-Length: 9\r\n\r\nhello", 0, 500 * time.Millisecond, "hello", protocol.FailTimeout},
 		{"cut", "cut" + head + "Content-Length: 9\r\n\r\nhello", 0, time.Minute, "hello", protocol.FailTruncated},
 		{"too long", head + "Content-Length: 99\r\n\r\n" + strings.Repeat("x", 99), 0, time.Minute, strings.Repeat("x", 20), protocol.FailTooLarge},
 		{"another type", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}", 0, time.Minute, "", ""},

@@ -21,7 +21,7 @@ import (
 // that does so after an agent on a slow machine has said that it got a message.
 const (
 	enough = time.Minute
-	short  = 150 * time.Millisecond
+	short  = 500 * time.Millisecond
 	quiet  = 5 * time.Second
 )
 

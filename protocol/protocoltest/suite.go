@@ -46,10 +46,11 @@ func (s Suite) agent(t *testing.T, o AgentOptions) *Agent {
 }
 
 // The time limits of the suite. Nothing is measured against them: enough ends
-// an attempt that must not be cut, short one that nothing else ends.
+// an attempt that must not be cut, short one that nothing else ends. Within short, a
+// busy machine may not even have connected.
 const (
 	enough = time.Minute
-	short  = 50 * time.Millisecond
+	short  = 500 * time.Millisecond
 )
 
 // NewAttempt returns an attempt of a usual task at endpoint, to be changed by
@@ -165,10 +166,7 @@ func (s Suite) outcomes(t *testing.T) {
 			if r.SentAt.IsZero() || len(r.Request) == 0 {
 				t.Errorf("sent at %v, %d bytes", r.SentAt, len(r.Request))
 			}
-			if _, err := agent.WaitRequest(t.Context(), 1); err != nil { // a short limit may end before the agent has read it
-				t.Fatal(err)
-			}
-			if n := len(agent.Requests()); n != 1 { // Threat R9.
+			if n := len(agent.Requests()); n > 1 || n == 0 && c.limit == enough { // Threat R9.
 				t.Errorf("one send made %d requests", n)
 			}
 		})
@@ -248,7 +246,7 @@ func (s Suite) attacks(t *testing.T) {
 			if s.Greets && !a.TLS {
 				want = 2
 			}
-			if n := server.Conns(); n != want { // Threat R9.
+			if n := server.Conns(); n > want || n < want && limit == enough { // Threat R9.
 				t.Errorf("one send made %d connections, want %d", n, want)
 			}
 			if h := s.Driver.Probe(t.Context(), arena.Agent{ID: "ag_1", Endpoint: endpointOf(t, a)}); h.OK || h.Reason == "" {
