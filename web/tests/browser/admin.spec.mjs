@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ADMIN, api, checkPages, id, mapAll, once, open, ORIGIN, pair, PATIENCE, pick, SCREENS, send, until } from './kit/kit.mjs';
+import { ADMIN, api, checkPages, id, mapAll, once, open, ORIGIN, pair, PATIENCE, pick, SCREENS, search, send, until } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
 const text = (page, name) => page.locator(id(name)).textContent();
@@ -435,8 +435,7 @@ test('the overview says how the arena runs; the banner reaches every page; a dra
 test('an admin pauses an agent and lets it play again', async (t) => {
   const [agent] = await pair(t, 'trivia');
   const { page, faults, close } = await open('/admin/agents', { kept: KEPT });
-  await page.locator('[name="find"]').fill(agent.name);
-  await until(`${agent.name} alone`, async () => (await page.locator(id('admin-agent')).count()) === 1);
+  await search(page, '[name="find"]', agent.name, id('admin-agent'));
   const row = page.locator(`${id('admin-agent')}[data-agent="${agent.id}"]`);
   await row.locator(id('agent-pause')).click();
   await row.locator(id('agent-resume')).click();
@@ -449,8 +448,7 @@ test('an admin finds an owner by status, suspends it for a reason, exports and d
   const owner = await api('/v1/owners', { method: 'POST', token: '', body: { name: `owner ${once()}` } });
   const { name } = await api('/v1/me', { token: owner.token });
   const { page, faults, close } = await open('/admin/owners', { kept: KEPT });
-  await page.locator('[name="find"]').fill(name);
-  await until(`${name} alone`, async () => (await page.locator(id('admin-owner')).count()) === 1);
+  await search(page, '[name="find"]', name, id('admin-owner'));
   const row = (status) => page.locator(`${id('admin-owner')}[data-owner="${owner.owner_id}"][data-status="${status}"]`);
   await row('active').locator(id('owner-suspend')).click();
   await row('active').locator('[name="reason"]').fill('spam');

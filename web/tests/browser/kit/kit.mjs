@@ -176,11 +176,16 @@ export async function until(what, find, patience = 60_000) {
   }
 }
 
-/** Finds an agent by its name and ticks it, once it is the only one left to tick: before the answer to the search, its row moves. */
+/** Types a name into a search field and waits for the one row that has it: before the answer, rows move. */
+export async function search(page, field, name, rows) {
+  await page.locator(field).fill(name);
+  await until(`${name} alone`, async () => (await page.locator(rows).count()) === 1);
+}
+
+/** Finds an agent by its name in a list of agents to tick, and ticks it. */
 export async function pick(page, field, agent) {
   const picker = `${id('picker')}[data-field="${field}"]`;
-  await page.locator(`${picker} [name="${field}-find"]`).fill(agent.name);
-  await until(`${agent.name} alone`, async () => String(await mapAll(page, `${picker} [type="checkbox"]:not(:checked)`, (o) => o.value)) === agent.id);
+  await search(page, `${picker} [name="${field}-find"]`, agent.name, `${picker} [type="checkbox"]:not(:checked)`);
   await page.locator(`${picker} [value="${agent.id}"]`).check();
 }
 
