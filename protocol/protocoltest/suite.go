@@ -46,8 +46,8 @@ func (s Suite) agent(t *testing.T, o AgentOptions) *Agent {
 }
 
 // The time limits of the suite. Nothing is measured against them: enough ends
-// an attempt that must not be cut, short one that nothing else ends. Within short, a
-// busy machine may not even have connected.
+// an attempt that must not be cut, short one that nothing else ends, if need be
+// before the agent of a busy machine has read the request.
 const (
 	enough = time.Minute
 	short  = 500 * time.Millisecond
@@ -246,7 +246,7 @@ func (s Suite) attacks(t *testing.T) {
 			if s.Greets && !a.TLS {
 				want = 2
 			}
-			if n := server.Conns(); n > want || n < want && limit == enough { // Threat R9.
+			if n := server.Conns(); n != want { // Threat R9.
 				t.Errorf("one send made %d connections, want %d", n, want)
 			}
 			if h := s.Driver.Probe(t.Context(), arena.Agent{ID: "ag_1", Endpoint: endpointOf(t, a)}); h.OK || h.Reason == "" {
