@@ -6,7 +6,7 @@
 // ARENA_ADMIN_TOKEN the test starts a duel itself when none is on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, checkPages, fake, heldDuel, id, once, open, ORIGIN, pair, PATIENCE, register, send, until } from './kit/kit.mjs';
+import { ADMIN, api, checkPages, fake, heldDuel, id, once, open, ORIGIN, pair, PATIENCE, register, send, until, WRONG } from './kit/kit.mjs';
 
 const running = async () => (await api('/v1/matches?status=running&limit=50')).items;
 
@@ -144,7 +144,7 @@ test('a sealed round shows what agents do, who has locked in, and no code', { ti
     const sent = await fetch(`${ORIGIN}/v1/stream`, { method: 'POST', headers: { authorization, 'content-type': 'application/x-ndjson' }, body });
     assert.equal(sent.ok, true, `events: ${sent.status}`);
     if (waits) await gone;
-    return { answer: '1' };
+    return { answer: WRONG };
   });
   const { match_id } = await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league: slug, agents: agents.map((a) => a.id) } });
   const { page, faults, go, settled, close } = await open(`/m/${match_id}`);

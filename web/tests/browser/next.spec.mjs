@@ -2,7 +2,7 @@
 // last meetings of two agents, following agents and leagues.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, checkPages, heldDuel, id, once, open, pair, PATIENCE, restage, SCREENS, send, until } from './kit/kit.mjs';
+import { ADMIN, api, checkPages, heldDuel, id, once, open, pair, PATIENCE, restage, SCREENS, send, until, WRONG } from './kit/kit.mjs';
 
 const path = (page) => page.evaluate(() => location.pathname);
 const finished = () => until('two finished duels of the same agents', async () => {
@@ -163,7 +163,7 @@ test('a followed agent is announced when it plays, and comes first in the lobby'
   const gone = new Promise((resolve) => (letGo = resolve));
   const agents = await pair(t, slug, async () => {
     await gone;
-    return { answer: '1' };
+    return { answer: WRONG };
   });
   const [other] = (await api('/v1/agents?limit=20')).items.filter((a) => !agents.some((b) => b.id === a.agent_id));
 

@@ -159,11 +159,14 @@ export async function heldDuel(t, title, from, settings) {
   const gone = new Promise((resolve) => (letGo = resolve));
   const agents = await pair(t, slug, async (task) => {
     if (JSON.parse(task).round >= from) await gone;
-    return { answer: '1' };
+    return { answer: WRONG };
   });
   const { match_id } = await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league: slug, agents: agents.map((a) => a.id) } });
   return { match_id, letGo };
 }
+
+/** Is never the value of a task: those are whole numbers. */
+export const WRONG = '0.5';
 
 /** Asks again until there is something; a timing decides nothing but giving up. */
 export async function until(what, find, patience = 60_000) {
