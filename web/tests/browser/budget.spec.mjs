@@ -16,6 +16,9 @@ const PHONE = { width: 390, height: 844 };
 /** Lighthouse's slow 4G: 1.6 Mbit/s down, 150 ms round trip. */
 const SLOW_4G = { offline: false, latency: 150, downloadThroughput: (1.6 * 1024 * 1024) / 8, uploadThroughput: (750 * 1024) / 8 };
 
+/** What agents do decides about its bytes: the arena's data, and the fonts of the tools that agents name and of rare letters. */
+const CONTENT = /^\/v1\/|\/jetbrains-mono-|-latin-ext-/;
+
 /** How many pages are watched at once. */
 const AT_ONCE = 7;
 /** Where something moves while a match is played; a phone has another layout. */
@@ -61,7 +64,7 @@ async function find() {
   };
 }
 
-/** Opens a page from an empty cache and counts its requests, without sockets, the bytes of the page, without the data that it reads, and those of the lobby's JSON; what comes later does not count. */
+/** Opens a page from an empty cache and counts its requests, without sockets, the bytes of the page, without its content, and those of the lobby's JSON; what comes later does not count. */
 async function visit([path, ready, kept], options) {
   const tab = await open('', { kept, ...options });
   await tab.page.addInitScript(WATCH);
@@ -73,15 +76,16 @@ async function visit([path, ready, kept], options) {
   let lobby;
   devtools.on('Network.requestWillBeSent', (e) => {
     if (e.request.url.startsWith('data:')) return;
-    types.set(e.requestId, e.type);
+    const { pathname } = new URL(e.request.url);
+    types.set(e.requestId, CONTENT.test(pathname) ? 'Content' : e.type);
     urls.add(e.request.url); // what a match that ends makes it read again is no part of the visit
-    if (new URL(e.request.url).pathname === '/v1/lobby') lobby = e.requestId;
+    if (pathname === '/v1/lobby') lobby = e.requestId;
     seen.requests = urls.size;
   });
   devtools.on('Network.loadingFinished', (e) => {
     if (!types.has(e.requestId)) return;
     const type = types.get(e.requestId);
-    if (type !== 'Fetch') seen.bytes += e.encodedDataLength; // data grows with the match that is shown
+    if (type !== 'Content') seen.bytes += e.encodedDataLength;
     seen.byType[type] = (seen.byType[type] ?? 0) + e.encodedDataLength;
     if (e.requestId === lobby) seen.lobby = e.encodedDataLength;
   });
