@@ -7,5 +7,9 @@ if [ -z "${TMPDIR:-}" ] && [ -w "$memory" ] && [ "$(df --output=avail -k "$memor
   export TMPDIR=$memory/arena-test-$UID
   mkdir -p "$TMPDIR"
   chmod 755 "$TMPDIR" # PostgreSQL may run as a user of its own
-  find "$TMPDIR" -mindepth 1 -maxdepth 1 -mmin +60 -exec rm -rf {} + # of tests that were killed
+  # Remove what killed tests left behind, and unmount the small disk of one first.
+  find "$TMPDIR" -mindepth 1 -maxdepth 1 -mmin +60 | while read -r left; do
+    awk -v dir="$left/" 'index($2, dir) == 1 { print $2 }' /proc/mounts | xargs --no-run-if-empty umount
+    rm -rf "$left"
+  done
 fi
