@@ -11,6 +11,7 @@ export const ORIGIN = process.env.ARENA_URL?.replace(/\/$/, '');
 export const ADMIN = process.env.ARENA_ADMIN_TOKEN;
 export const SCREENS = process.env.SCREENS_DIR;
 export const PATIENCE = 180_000; // a whole match
+export const WRONG = '0.5'; // never the value of a task: those are whole numbers
 export const SIZES = [{ width: 1440, height: 900 }, { width: 390, height: 844 }, { width: 360, height: 740 }];
 const THEMES = ['dark', 'light'];
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -164,9 +165,6 @@ export async function heldDuel(t, title, from, settings) {
   const { match_id } = await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league: slug, agents: agents.map((a) => a.id) } });
   return { match_id, letGo };
 }
-
-/** Is never the value of a task: those are whole numbers. */
-export const WRONG = '0.5';
 
 /** Asks again until there is something; a timing decides nothing but giving up. */
 export async function until(what, find, patience = 60_000) {
