@@ -58,7 +58,7 @@ test('the console opens by a second read of who is signed in', { timeout: PATIEN
 });
 
 test('parts of a list that overlap show an agent once, and one of a later part is paused', { timeout: PATIENCE }, async (t) => {
-  const made = await pair(t, 'trivia');
+  const made = await pair(t);
   const { page, faults, close, go } = await open('', { kept: KEPT });
   await page.route((url) => url.pathname === '/v1/agents', async (route) => {
     const [first, second] = await Promise.all(made.map((a) => api(`/v1/agents/${a.id}`)));
@@ -79,7 +79,7 @@ test('parts of a list that overlap show an agent once, and one of a later part i
 });
 
 test('agents that a league allows are named and can be taken off, also those that no list has', { timeout: PATIENCE }, async (t) => {
-  const [agent] = await pair(t, 'trivia');
+  const [agent] = await pair(t);
   const slug = `allowed-${once()}`;
   const league = { slug, title: slug, generator: { name: 'arithmetic' }, judge: 'number', time_limit_seconds: 5, rated: false, entry: { allow: [agent.id] } };
   assert.equal((await send('POST', '/v1/leagues', league)).status, 201);

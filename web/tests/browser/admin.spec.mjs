@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ADMIN, api, checkPages, id, mapAll, once, open, ORIGIN, pair, PATIENCE, pick, SCREENS, search, send, until } from './kit/kit.mjs';
+import { ADMIN, api, checkPages, heldDuel, id, mapAll, once, open, ORIGIN, pair, PATIENCE, pick, SCREENS, search, send, until } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
 const text = (page, name) => page.locator(id(name)).textContent();
@@ -167,7 +167,7 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
 
 test('a league of debates before a panel is made by the wizard; what is wrong stands at its step', { timeout: PATIENCE }, async (t) => {
   const slug = `panel-${once()}`;
-  const [first, second] = await pair(t, 'trivia'); // no agents of other tests: those come and go
+  const [first, second] = await pair(t); // no agents of other tests: those come and go
   const motions = (await (await send('GET', '/v1/packs?limit=100')).json()).items.find((p) => /motion|debate/i.test(p.name));
   const { page, faults, close } = await open('/admin/leagues/new', { kept: KEPT, refusals: true });
   const wizard = page.locator(id('wizard'));
@@ -261,7 +261,7 @@ test('an owner enters an agent from the page of a league', { timeout: PATIENCE }
   const slug = `door-${once()}`;
   const body = { slug, title: slug, generator: { name: 'arithmetic' }, judge: 'number', rounds: 1, time_limit_seconds: 5, rated: false };
   assert.equal((await send('POST', '/v1/leagues', body)).status, 201);
-  const [mine] = await pair(t, 'trivia');
+  const [mine] = await pair(t);
   const { page, faults, close } = await open(`/l/${slug}`, { kept: { 'arena.owner': mine.token } });
   await page.locator(`${id('league-enter')} [aria-expanded]`).click();
   await page.locator(`${id('enter-mine')}[data-agent="${mine.id}"]`).click();
@@ -275,7 +275,7 @@ test('an admin edits a league, enters agents, copies, archives and deletes', { t
   const slug = `cup-${once()}`;
   const body = { slug, title: slug, generator: { name: 'arithmetic' }, judge: 'number', rounds: 1, time_limit_seconds: 5, rated: false, entry: { password: 'sesame' } };
   assert.equal((await send('POST', '/v1/leagues', body)).status, 201);
-  const [first] = await pair(t, 'trivia');
+  const [first] = await pair(t);
   const { page, faults, close } = await open('/admin/leagues', { kept: KEPT, refusals: true });
   const row = (name) => page.locator(`${id('admin-league')}[data-league="${name}"]`);
   await row(slug).locator(id('league-edit')).click();
@@ -433,7 +433,7 @@ test('the overview says how the arena runs; the banner reaches every page; a dra
 });
 
 test('an admin pauses an agent and lets it play again', async (t) => {
-  const [agent] = await pair(t, 'trivia');
+  const [agent] = await pair(t);
   const { page, faults, close } = await open('/admin/agents', { kept: KEPT });
   await search(page, '[name="find"]', agent.name, id('admin-agent'));
   const row = page.locator(`${id('admin-agent')}[data-agent="${agent.id}"]`);
@@ -466,9 +466,10 @@ test('an admin finds an owner by status, suspends it for a reason, exports and d
   await close();
 });
 
-test('an admin hides an answer of a match that is over', { timeout: PATIENCE }, async () => {
-  const over = await until('a finished match', async () => (await api('/v1/matches?status=finished&league=trivia&limit=1')).items[0]);
-  const { page, faults, close } = await open(`/m/${over.match_id}`, { kept: KEPT });
+test('an admin hides an answer of a match that is over', { timeout: PATIENCE }, async (t) => {
+  const { match_id } = await heldDuel(t, 'Insult', 2, { rounds: 1, time_limit_seconds: 60, rated: false });
+  await until('the end', async () => (await api(`/v1/matches/${match_id}`)).status === 'finished');
+  const { page, faults, close } = await open(`/m/${match_id}`, { kept: KEPT });
   await page.locator(id('hide-answer')).first().click();
   await page.locator(`${id('hide')} [name="reason"]`).fill('insult');
   for (let i = 0; i < 2; i++) await page.locator(id('hold')).evaluate((button) => button.click());

@@ -141,11 +141,11 @@ export async function register(body) {
   return { id: made.agent_id, name: made.name, token };
 }
 
-/** Two agents of two owners that play the league, healthy. */
-export async function pair(t, league, answer) {
+/** Two agents of two owners, healthy, that play the league, or none: in a league of the demo they would play its agents, and lose every round once the test is over. */
+export async function pair(t, league = '', answer = undefined) {
   return Promise.all(['Silent', 'Quiet'].map(async (name) => {
     const agent = Object.assign(await fake(t, answer), { league });
-    const made = await register({ name: `${name} <b> ${once()}`, endpoint: agent.endpoint, leagues: [league] });
+    const made = await register({ name: `${name} <b> ${once()}`, endpoint: agent.endpoint, leagues: league ? [league] : [] });
     await api(`/v1/agents/${made.id}/check`, { method: 'POST', token: made.token });
     return made;
   }));
