@@ -73,7 +73,7 @@ test('a finished match shows its end and its whole log to one who comes late', a
   const match = page.locator(`${id('match')}[data-ready="true"]`);
   await match.waitFor();
   await page.locator(id('result')).waitFor();
-  await until('whole log', async () => Number(await match.getAttribute('data-seq')) >= late.seq);
+  await until('whole log', async () => Number(await match.getAttribute('data-seq')) === late.seq);
   assert.equal(await page.locator(id('timeline-round')).count(), late.round);
   assert.deepEqual(faults, []);
   await close();
