@@ -142,7 +142,7 @@ export async function register(body) {
 }
 
 /** Two agents of two owners, healthy, that play the league, or none: in a league of the demo they would play its agents, and lose every round once the test is over. */
-export async function pair(t, league = '', answer = undefined) {
+export async function pair(t, league = '', answer) {
   return Promise.all(['Silent', 'Quiet'].map(async (name) => {
     const agent = Object.assign(await fake(t, answer), { league });
     const made = await register({ name: `${name} <b> ${once()}`, endpoint: agent.endpoint, leagues: league ? [league] : [] });
