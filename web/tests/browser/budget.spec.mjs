@@ -169,6 +169,28 @@ test('nothing moves by itself while matches are played', async (t) => {
   assert.deepEqual(over, []);
 });
 
+test('the lines of a lane stay when the next one comes', { skip: ONLY }, async () => {
+  const seats = ['ag_1', 'ag_2'].map((agent_id) => ({ agent_id, name: agent_id, version: '1' }));
+  const said = Array.from({ length: 4 }, (_, i) => `line ${i}`);
+  const log = [
+    { type: 'match_scheduled', league: 'trivia', starts_at: '2026-11-21T18:00:00.000Z', rated: false, seats },
+    { type: 'match_started', league: 'trivia', format: 'ladder', visibility: 'live', rated: false, total_rounds: 1, seats },
+    { type: 'round_started', round: 1, task: { description: 'What is 1 + 1?' }, time_limit_seconds: 30, deadline: '2026-11-21T18:00:31.000Z' },
+    ...said.map((message) => ({ type: 'thinking', round: 1, agent_id: 'ag_1', message })),
+  ].map((e, i) => JSON.stringify({ seq: i + 1, match_id: 'm_1', ts: new Date(Date.UTC(2026, 10, 21, 18, 0, i)).toISOString(), ...e }));
+  const { page, close } = await open('/replay', { width: 1440, height: 1200 });
+  await page.locator(id('replay-file')).setInputFiles({ name: 'match.jsonl', mimeType: 'application/x-ndjson', buffer: Buffer.from(log.join('\n')) });
+  await page.locator(id('replay')).waitFor();
+  const tops = [];
+  for (const line of said) {
+    await page.keyboard.press('ArrowRight');
+    await page.locator(id('entry'), { hasText: line }).waitFor();
+    tops.push((await page.locator(id('entry'), { hasText: said[0] }).boundingBox()).y);
+  }
+  assert.deepEqual(tops, said.map(() => tops[0]));
+  await close();
+});
+
 test('fonts wait for the first view, and not on the next visit', { skip: ONLY && !ONLY.includes('lobby') }, async () => {
   const { page, go, settled, close } = await open('');
   await page.addInitScript(() => addEventListener('DOMContentLoaded', () => (window.early = 'fonts' in document.documentElement.dataset)));
