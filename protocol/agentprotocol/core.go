@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -69,6 +70,9 @@ type core struct {
 
 	waitingMu sync.Mutex
 	waiting   map[string][]chan arrival // by correlation id, or by helloOf an agent
+
+	askedMu sync.Mutex
+	asked   map[string][]time.Time // by agent: when hellos went out that it has not answered
 }
 
 func newCore(o Options) (*core, error) {
@@ -81,7 +85,7 @@ func newCore(o Options) (*core, error) {
 			hello: 5 * time.Second, ping: 10 * time.Second, write: 5 * time.Second, poll: time.Second,
 			keep: arena.MaxAnswerTime + time.Minute, fresh: 30 * time.Second, greet: 2 * time.Minute,
 		},
-		waiting: map[string][]chan arrival{},
+		waiting: map[string][]chan arrival{}, asked: map[string][]time.Time{},
 	}
 	c.me = identity{key: o.Key, public: o.Key.Public().(ed25519.PublicKey), now: o.Now}
 	c.actions = map[string]Action{capabilityCore: c.about, capabilityTasks: tasks}
@@ -123,11 +127,39 @@ func (x *core) deliver(ctx context.Context, agentID string, key ed25519.PublicKe
 		return x.o.Mail.Put(ctx, agentInbox(agentID), mailID, data, ttl)
 	case x.online(p) && p.Way == wayFile && x.files != nil:
 		if strings.HasPrefix(mailID, helloMail) {
-			x.files.ask(agentID, x.o.Now())
+			x.ask(agentID)
 		}
 		return x.files.write(x.me.public, key, strings.TrimPrefix(mailID, helloMail), x.o.Now(), data)
 	}
 	return errNotConnected
+}
+
+// ask notes that a hello of the arena goes out to an agent.
+func (x *core) ask(agentID string) {
+	x.askedMu.Lock()
+	defer x.askedMu.Unlock()
+	x.asked[agentID] = append(x.unanswered(agentID), x.o.Now())
+}
+
+// wasAsked reports whether a hello of the agent answers one of the arena. Such a
+// hello gets no answer: two sides that answer every hello would never end.
+func (x *core) wasAsked(agentID string) bool {
+	x.askedMu.Lock()
+	defer x.askedMu.Unlock()
+	asked := x.unanswered(agentID)
+	if len(asked) < 2 {
+		delete(x.asked, agentID)
+	} else {
+		x.asked[agentID] = asked[1:]
+	}
+	return len(asked) > 0
+}
+
+// unanswered returns when the hellos went out that the agent may still answer.
+// Call it with askedMu.
+func (x *core) unanswered(agentID string) []time.Time {
+	since := x.o.Now().Add(-x.timing.greet)
+	return slices.DeleteFunc(x.asked[agentID], func(at time.Time) bool { return at.Before(since) })
 }
 
 // addressed checks that a message is for the arena, and of our time.

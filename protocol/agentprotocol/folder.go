@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -33,9 +32,6 @@ const (
 type folder struct {
 	root  *os.Root
 	known map[string]fileState // files that are for others; of the one goroutine that looks
-
-	mu    sync.Mutex
-	asked map[string]time.Time // agents to which a hello of ours went
 }
 
 type fileState struct {
@@ -48,7 +44,7 @@ func openFolder(dir string) (*folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agentprotocol folder: %w", err)
 	}
-	return &folder{root: root, known: map[string]fileState{}, asked: map[string]time.Time{}}, nil
+	return &folder{root: root, known: map[string]fileState{}}, nil
 }
 
 // write puts a message into the folder: first under a name that readers ignore,
@@ -72,22 +68,6 @@ func (f *folder) drop(name string, m message) error {
 		return nil
 	}
 	return f.root.Remove(name)
-}
-
-// ask notes that a hello of ours went to an agent.
-func (f *folder) ask(agentID string, now time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.asked[agentID] = now
-}
-
-// wasAsked reports whether one went out at most within ago, and forgets it.
-func (f *folder) wasAsked(agentID string, now time.Time, within time.Duration) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	at, asked := f.asked[agentID]
-	delete(f.asked, agentID)
-	return asked && now.Sub(at) <= within
 }
 
 func fileID(key ed25519.PublicKey) string { return base64.RawURLEncoding.EncodeToString(key) }
@@ -157,7 +137,7 @@ func (s *Server) handleFile(ctx context.Context, name string) bool {
 			answer, refused = s.handle(ctx, m, from)
 		}
 	}
-	if m.Type == TypeHello && refused == nil && s.files.wasAsked(from.agent.ID, s.o.Now(), s.timing.hello) {
+	if m.Type == TypeHello && refused == nil && s.wasAsked(from.agent.ID) {
 		answer = nil // theirs was the answer
 	}
 	if refused != nil {

@@ -200,6 +200,25 @@ func TestFolder_keeps_no_letters(t *testing.T) {
 	}
 }
 
+func TestFolder_hellos_end(t *testing.T) {
+	t.Parallel()
+	h := newArena(t)
+	n, dir := h.exchange()
+	f := h.agent()
+	f.put(dir, f.hello())
+	n.readFolder(t.Context())
+	f.look(dir)
+	wait := f.checked(n, 2)
+	for _, asked := range [][]byte{f.take(dir), f.take(dir)} {
+		f.put(dir, f.answer(asked, silent))
+	}
+	n.readFolder(t.Context())
+	wait()
+	if names := listing(t, dir); len(names) != 0 {
+		t.Errorf("after the hellos came %v", names)
+	}
+}
+
 // An agent with a socket is reached by it, whatever files it writes.
 func TestFolder_socket_first(t *testing.T) {
 	t.Parallel()

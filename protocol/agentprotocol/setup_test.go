@@ -408,6 +408,20 @@ func (f *fake) answer(data []byte, answer reply) []byte {
 	return nil
 }
 
+// checked lets n check the agent several times at once, and returns a function
+// that waits for the checks.
+func (f *fake) checked(n *node, times int) (wait func()) {
+	var checks sync.WaitGroup
+	for range times {
+		checks.Go(func() {
+			if got := n.driver.Probe(f.t.Context(), arena.Agent{ID: f.id, PublicKey: rawID(f.public()), KeyProvedAt: time.Now()}); !got.OK {
+				f.t.Errorf("health %+v", got)
+			}
+		})
+	}
+	return checks.Wait
+}
+
 // attempt is a round for the agent.
 func (f *fake) attempt(endpoint string, limit time.Duration) arena.Attempt {
 	a := protocoltest.NewAttempt(endpoint, limit)

@@ -47,7 +47,6 @@ type socket struct {
 	ws    *websocket.Conn
 	from  sender
 	epoch int64
-	asked atomic.Bool // a hello went out: the next one that comes in is its answer
 
 	open   context.Context //nolint:containedctx // ends with the socket, whichever side closes it
 	stop   context.CancelFunc
@@ -249,7 +248,7 @@ func (s *Server) handleFrame(ctx context.Context, k *socket, kind websocket.Mess
 		refused = refuse(http.StatusForbidden, InvalidSignature, "this socket is another agent's")
 	default:
 		answer, refused = s.handle(ctx, m, from)
-		if m.Type == TypeHello && k.asked.Swap(false) {
+		if m.Type == TypeHello && refused == nil && s.wasAsked(from.agent.ID) {
 			answer = nil // theirs was the answer
 		}
 	}
@@ -302,7 +301,7 @@ func (s *Server) sendInbox(ctx context.Context, k *socket) {
 				continue
 			}
 			if strings.HasPrefix(letter.ID, helloMail) {
-				k.asked.Store(true)
+				s.ask(k.from.agent.ID)
 			}
 			if s.write(ctx, k, letter.Body) != nil {
 				return

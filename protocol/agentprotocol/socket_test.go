@@ -246,6 +246,29 @@ func TestServer_Close(t *testing.T) {
 	}
 }
 
+// Hellos come to an end with an agent that answers each, however many checks
+// ask for one at once.
+func TestSocket_hellos_end(t *testing.T) {
+	t.Parallel()
+	h := newArena(t)
+	n := h.node()
+	f := h.agent()
+	l := f.dial(n.web.URL)
+	wait := f.checked(n, 2)
+	for _, asked := range [][]byte{l.read(), l.read()} {
+		l.write(f.answer(asked, silent))
+	}
+	wait()
+	l.write(f.message("request", map[string]any{"action": "arena:agent", "correlationId": "1"}))
+	if s := f.check(l.read()); s.Type != "response" {
+		t.Errorf("after the hellos came %+v", s)
+	}
+	l.write(f.hello())
+	if s := f.check(l.read()); s.Type != "hello" {
+		t.Errorf("answer to a hello of the agent's own: %+v", s)
+	}
+}
+
 // A page of another origin cannot open a socket.
 func TestSocket_origin(t *testing.T) {
 	t.Parallel()
