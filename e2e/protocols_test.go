@@ -24,7 +24,7 @@ func TestE2E_FourProtocols(t *testing.T) {
 		p.league(slug, p.pack(12), map[string]any{"format": "elimination", "rounds": 10, "min_seats": 3, "max_seats": 8, "time_limit_seconds": 30, "visibility": "live", "rated": true})
 	}
 	fleet, err := agents.Start(t.Context(), agents.Options{
-		Arena: p.url, Leagues: []string{"trivia"}, Count: 8, Seed: 7, Speed: 0.05, Logger: discard(), // not faster than events are taken
+		Arena: p.url, Leagues: []string{"trivia"}, Count: 8, Seed: 7, Speed: 0.05, Logger: discard(),
 		Key: func(name string) ed25519.PrivateKey {
 			seed := sha256.Sum256([]byte(name))
 			return ed25519.NewKeyFromSeed(seed[:])

@@ -26,8 +26,12 @@ const (
 	closeTooMany    websocket.StatusCode = 4429 // too many messages
 )
 
-// maxRefused is how many messages of a socket may be refused in a row.
-const maxRefused = 10
+// The bounds of one socket: messages that may be refused in a row, and those
+// above the rate limit, which an agent that is only fast also sends.
+const (
+	maxRefused = 10
+	maxFlood   = 3 * agentBurst
+)
 
 const (
 	wayWebSocket = "websocket"
@@ -214,7 +218,7 @@ func (s *Server) converse(ctx context.Context, k *socket) {
 	others.Go(func() { s.sendInbox(k.open, k) })
 	others.Go(func() { s.ping(k.open, k) })
 	defer func() { k.stop(); others.Wait() }()
-	for refusals := 0; ; {
+	for refused, flood := 0, 0; ; {
 		kind, data, err := k.ws.Read(ctx)
 		if err != nil {
 			if errors.Is(err, websocket.ErrMessageTooBig) {
@@ -222,16 +226,20 @@ func (s *Server) converse(ctx context.Context, k *socket) {
 			}
 			return
 		}
-		refused := s.handleFrame(ctx, k, kind, data)
-		if refused == nil {
-			refusals = 0
-			continue
+		r := s.handleFrame(ctx, k, kind, data)
+		switch {
+		case r == nil:
+			refused, flood = 0, 0
+		case r.status == http.StatusTooManyRequests:
+			flood++
+		default:
+			refused++
 		}
-		switch refusals++; {
-		case refused.status == http.StatusTooManyRequests && refusals >= maxRefused:
-			k.end(closeTooMany, "too many messages")
-		case refusals >= maxRefused:
+		switch {
+		case refused >= maxRefused:
 			k.end(closeBadRequest, "too many messages that are refused")
+		case flood >= maxFlood:
+			k.end(closeTooMany, "too many messages")
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -120,14 +121,18 @@ func TestSocket_bounds(t *testing.T) {
 	n.limits.mu.Lock()
 	n.limits.now = func() time.Time { return now }
 	n.limits.mu.Unlock()
-	for range agentBurst + maxRefused + 1 {
-		if l.ws.Write(t.Context(), websocket.MessageText, f.message("notify", map[string]any{"event": "x"})) != nil {
-			break // closed meanwhile
+	var flood sync.WaitGroup
+	flood.Go(func() {
+		for range agentBurst + maxFlood + 1 {
+			if l.ws.Write(t.Context(), websocket.MessageText, f.message("notify", map[string]any{"event": "x"})) != nil {
+				return // closed meanwhile
+			}
 		}
-	}
+	})
 	if code := l.closed(); code != closeTooMany {
 		t.Errorf("a flood: closed with %d", code)
 	}
+	flood.Wait()
 	n = h.node()
 	var open []*link
 	for range maxSockets {
@@ -136,6 +141,27 @@ func TestSocket_bounds(t *testing.T) {
 	_, resp, err := websocket.Dial(t.Context(), strings.Replace(n.web.URL, "http", "ws", 1)+"/agentprotocol/ws", nil)
 	if err == nil || resp == nil || resp.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("socket %d of one address: %v", len(open)+1, err)
+	}
+}
+
+// Events over the rate are refused, and cost the agent neither its socket nor
+// its round.
+func TestSocket_flood(t *testing.T) {
+	t.Parallel()
+	h := newArena(t)
+	n := h.node()
+	now := time.Now()
+	n.limits.now = func() time.Time { return now }
+	f := h.agent()
+	l := f.dial(n.web.URL)
+	l.play(func(f *fake, s seen) []byte {
+		for range agentBurst + 4*maxRefused {
+			l.write(f.message("notify", map[string]any{"event": "x"}))
+		}
+		return answering("Canberra")(f, s)
+	})
+	if r := n.send(t, f.attempt("", enough)); r.Outcome != arena.OutcomeAnswered {
+		t.Errorf("reply %+v", r)
 	}
 }
 
