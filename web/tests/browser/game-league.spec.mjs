@@ -52,8 +52,15 @@ test('an organizer makes a league of a game without a word about judges, edits i
   await next.click();
   await step('when');
   await picture('when');
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route('**/v1/agents?*', (route) => held.then(() => route.continue()));
   await next.click();
   await step('who');
+  const { y } = await next.boundingBox();
+  release();
+  await page.locator(`${id('picker')} .tick`).first().waitFor();
+  assert.equal((await next.boundingBox()).y, y, 'the list of agents moved the button when it came');
   await picture('who');
   for (const name of ['judge', 'source', 'pack_id', 'rounds', 'max_rounds', 'canary', 'score_mode']) assert.ok(!seen.has(name), `a game asks for ${name}`);
   await next.click();
