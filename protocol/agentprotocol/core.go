@@ -141,8 +141,9 @@ func (x *core) ask(agentID string) {
 	x.asked[agentID] = append(x.unanswered(agentID), x.o.Now())
 }
 
-// wasAsked reports whether a hello of the agent answers one of the arena. Such a
-// hello gets no answer: two sides that answer every hello would never end.
+// wasAsked reports whether a hello of the agent answers one of the arena, and
+// counts that one as answered. Such a hello gets no answer: two sides that
+// answer every hello would never end.
 func (x *core) wasAsked(agentID string) bool {
 	x.askedMu.Lock()
 	defer x.askedMu.Unlock()

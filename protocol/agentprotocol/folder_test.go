@@ -200,6 +200,7 @@ func TestFolder_keeps_no_letters(t *testing.T) {
 	}
 }
 
+// Hellos come to an end over files too.
 func TestFolder_hellos_end(t *testing.T) {
 	t.Parallel()
 	h := newArena(t)
