@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { ADMIN, api, id, open, PATIENCE, until } from './kit/kit.mjs';
+import { ADMIN, api, chooseLog, id, logOf, open, PATIENCE, until } from './kit/kit.mjs';
 
 const BUDGETS = JSON.parse(readFileSync(new URL('../../budgets.json', import.meta.url), 'utf8'));
 const STILL_MS = 1000 * Number(process.env.STILL_SECONDS ?? 8);
@@ -172,14 +172,14 @@ test('nothing moves by itself while matches are played', async (t) => {
 test('the lines of a lane stay when the next one comes', { skip: ONLY }, async () => {
   const seats = ['ag_1', 'ag_2'].map((agent_id) => ({ agent_id, name: agent_id, version: '1' }));
   const said = Array.from({ length: 4 }, (_, i) => `line ${i}`);
-  const log = [
+  const lines = logOf([
     { type: 'match_scheduled', league: 'trivia', starts_at: '2026-11-21T18:00:00.000Z', rated: false, seats },
     { type: 'match_started', league: 'trivia', format: 'ladder', visibility: 'live', rated: false, total_rounds: 1, seats },
     { type: 'round_started', round: 1, task: { description: 'What is 1 + 1?' }, time_limit_seconds: 30, deadline: '2026-11-21T18:00:31.000Z' },
     ...said.map((message) => ({ type: 'thinking', round: 1, agent_id: 'ag_1', message })),
-  ].map((e, i) => JSON.stringify({ seq: i + 1, match_id: 'm_1', ts: new Date(Date.UTC(2026, 10, 21, 18, 0, i)).toISOString(), ...e }));
+  ]);
   const { page, close } = await open('/replay', { width: 1440, height: 1200 });
-  await page.locator(id('replay-file')).setInputFiles({ name: 'match.jsonl', mimeType: 'application/x-ndjson', buffer: Buffer.from(log.join('\n')) });
+  await chooseLog(page, lines);
   await page.locator(id('replay')).waitFor();
   const tops = [];
   for (const line of said) {

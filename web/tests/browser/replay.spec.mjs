@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { serve } from '../../scripts/fixture-server.mjs';
 import { world } from '../../scripts/fixture-world.mjs';
-import { api, checkPages, fits, heldDuel, id, open, ORIGIN, PATIENCE, SCREENS, until } from './kit/kit.mjs';
+import { api, checkPages, chooseLog, fits, heldDuel, id, logOf, open, ORIGIN, PATIENCE, SCREENS, until } from './kit/kit.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
 
@@ -145,19 +145,18 @@ test('a log from an untrusted file plays, whatever is written in it', { timeout:
   const said = new Set(['name', 'message', 'description', 'answer', 'reasoning', 'topic', 'tool', 'role', 'league', 'correct', 'value']);
   const poisoned = events.map((e) => JSON.stringify(e, (key, v) => (said.has(key) && typeof v === 'string' ? evil + v : v)));
   const { page, faults, close } = await open('/replay');
-  const choose = (text, name = 'match.jsonl') => page.locator(id('replay-file')).setInputFiles({ name, mimeType: 'application/x-ndjson', buffer: Buffer.from(text) });
 
   // Errors are reported by line.
-  await choose(poisoned.toSpliced(2, 1, '{"seq":').join('\n'));
+  await chooseLog(page, poisoned.toSpliced(2, 1, '{"seq":'));
   await page.locator(id('replay-bad'), { hasText: 'Line 3: it is not JSON' }).waitFor();
   assert.equal(await page.locator(id('replay-file')).inputValue(), ''); // else the same file, corrected, would be no change
-  await choose(poisoned.toSpliced(4, 1).join('\n'));
+  await chooseLog(page, poisoned.toSpliced(4, 1));
   await page.locator(id('replay-bad'), { hasText: 'Line 5: "seq" should be 5' }).waitFor();
-  await choose('');
+  await chooseLog(page, []);
   await page.locator(id('replay-problem')).waitFor();
   assert.equal(await page.locator(id('replay')).count(), 0);
 
-  await choose([JSON.stringify({ match: { match_id: match.match_id, league: evil } }), ...poisoned].join('\n'), `${evil}.jsonl`);
+  await chooseLog(page, [JSON.stringify({ match: { match_id: match.match_id, league: evil } }), ...poisoned], `${evil}.jsonl`);
   await page.locator(id('replay')).waitFor();
   assert.equal((await place(page)).seq, events.find((e) => e.type === 'round_started').seq);
   for (let n = 1; n < events.length; n++) await page.keyboard.press('ArrowRight');
@@ -305,7 +304,7 @@ test('a winner that lost rating reads why, after the match and in its history', 
     return JSON.stringify(e);
   });
   const { page, faults, close } = await open('/replay');
-  await page.locator(id('replay-file')).setInputFiles({ name: 'match.jsonl', mimeType: 'application/x-ndjson', buffer: Buffer.from(lines.join('\n')) });
+  await chooseLog(page, lines);
   await page.locator(id('replay')).waitFor();
   for (let n = 1; n < events.length; n++) await page.keyboard.press('ArrowRight');
   const told = await page.locator(id('won-and-fell')).first().textContent();
@@ -332,7 +331,7 @@ test('an answer card shows the claims of the agent, the token limit, and what fo
     tools_used: Array.from({ length: 9 }, (_, i) => (i ? `tool_${i}` : '<img src=x onerror=alert(1)>'.repeat(9))),
   };
   const [first, second] = seats.map((s) => s.agent_id);
-  const lines = [
+  const lines = logOf([
     { type: 'match_scheduled', league: 'trivia', starts_at: '2026-11-21T18:00:00.000Z', rated: false, seats },
     { type: 'match_started', league: 'trivia', format: 'ladder', visibility: 'live', rated: false, total_rounds: 1, seats },
     { type: 'round_started', round: 1, task: { description: 'What is the capital of Australia?' }, time_limit_seconds: 30, deadline: '2026-11-21T18:00:31.000Z' },
@@ -353,11 +352,11 @@ test('an answer card shows the claims of the agent, the token limit, and what fo
       standings: seats.map((s, i) => ({ agent_id: s.agent_id, points: 1 - i, place: 1 + i, state: 'active' })),
     },
     { type: 'match_finished', league: 'trivia', rated: false, seats: seats.map((s, i) => ({ ...s, points: 1 - i, place: 1 + i, state: 'active' })), rating_changes: [] },
-  ].map((e, i) => JSON.stringify({ seq: i + 1, match_id: 'm_1', ts: new Date(Date.UTC(2026, 10, 21, 18, 0, i)).toISOString(), ...e }));
+  ]);
   for (const [width, height] of [[1440, 900], [390, 844]]) {
     for (const theme of ['dark', 'light']) {
       const { page, faults, close } = await open('/replay', { width, height, theme });
-      await page.locator(id('replay-file')).setInputFiles({ name: 'match.jsonl', mimeType: 'application/x-ndjson', buffer: Buffer.from(lines.join('\n')) });
+      await chooseLog(page, lines);
       await page.locator(id('replay')).waitFor();
       for (let n = 1; n < lines.length; n++) await page.keyboard.press('ArrowRight');
       await page.locator(id('result')).waitFor();

@@ -166,6 +166,14 @@ export async function heldDuel(t, title, from, settings) {
   return { match_id, letGo };
 }
 
+/** Events made up by a test, as lines of a log: numbered, and a second apart. */
+export const logOf = (events) =>
+  events.map((e, i) => JSON.stringify({ seq: i + 1, match_id: 'm_1', ts: new Date(Date.UTC(2026, 10, 21, 18, 0, i)).toISOString(), ...e }));
+
+/** Gives the open replay page a file of these lines. */
+export const chooseLog = (page, lines, name = 'match.jsonl') =>
+  page.locator(id('replay-file')).setInputFiles({ name, mimeType: 'application/x-ndjson', buffer: Buffer.from(lines.join('\n')) });
+
 /** Asks again until there is something; a timing decides nothing but giving up. */
 export async function until(what, find, patience = 60_000) {
   const end = Date.now() + patience;
