@@ -37,6 +37,10 @@ var program struct {
 }
 
 func TestMain(m *testing.M) {
+	// A test server that closes closes the idle connections of the default transport
+	// if it can, and one counts as idle just before its answer, if that has no body, is
+	// handed over: a request of another test would fail.
+	http.DefaultTransport = struct{ http.RoundTripper }{http.DefaultTransport}
 	code := m.Run()
 	if program.path != "" {
 		_ = os.RemoveAll(filepath.Dir(program.path))

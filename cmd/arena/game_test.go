@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == server.ScriptWorker {
 		os.Exit(run(context.Background(), os.Args[1:], nil, os.Stdin, os.Stdout, os.Stderr))
 	}
+	// A test server that closes closes the idle connections of the default transport
+	// if it can, and one counts as idle just before its answer, if that has no body, is
+	// handed over: a request of another test would fail.
+	http.DefaultTransport = struct{ http.RoundTripper }{http.DefaultTransport}
 	os.Exit(m.Run())
 }
 

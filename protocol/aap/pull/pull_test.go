@@ -90,7 +90,7 @@ func newNode(t testing.TB, s pull.Store, n *mailbox.Notifier) *node {
 	a, mux := newHandler(t, s, n)
 	front := httptest.NewServer(mux)
 	t.Cleanup(front.Close)
-	a.url, a.client = front.URL, http.DefaultClient
+	a.url, a.client = front.URL, front.Client()
 	return a
 }
 
