@@ -119,6 +119,8 @@ test('a season that cannot be read says so in place of the one before, and comes
   t.after(() => server.stop());
   const { page, faults, close } = await open('/l/cup', { origin: `http://127.0.0.1:${server.address().port}`, refusals: true });
   await page.locator(`${id('season')}[data-season="2"] ${id('series')}`).first().waitFor();
+  const asked = [];
+  page.on('request', (r) => asked.push(new URL(r.url()).pathname));
   await page.route('**/v1/leagues/cup/seasons/1', (route) => route.fulfill({ status: 429, headers: { 'retry-after': '600' }, json: { code: 'rate_limited' } }));
   await page.locator(id('season-choose')).selectOption('1');
   await page.locator(`${id('season')} ${id('read-error')}`).waitFor();
@@ -127,6 +129,9 @@ test('a season that cannot be read says so in place of the one before, and comes
   await page.unroute('**/v1/leagues/cup/seasons/1');
   await page.locator(`${id('read-error')} button`).click();
   await page.locator(`${id('season')}[data-season="1"] ${id('podium')}`).waitFor();
+  // Nothing else of the league was read anew for it, and it was not asked for before its time.
+  const reads = (end) => asked.filter((path) => path === `/v1/leagues/cup/${end}`).length;
+  assert.deepEqual([reads('seasons/1'), reads('seasons'), reads('standings')], [2, 0, 0]);
   assert.deepEqual(faults, []);
   await close();
 });
