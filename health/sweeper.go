@@ -218,7 +218,7 @@ func (s *Sweeper) recordAll(ctx context.Context, agents []arena.Agent, found []a
 	var errs []error
 	for from := 0; from < len(agents); from += recordedAtOnce {
 		to := min(from+recordedAtOnce, len(agents))
-		recorded, err := s.record(ctx, agents[from:to], found[from:to])
+		recorded, err := s.record(ctx, agents[from:to], found[from:to], true)
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -275,7 +275,7 @@ func (s *Sweeper) Check(ctx context.Context, agentID string) (arena.Agent, error
 		e.RetryAfter = busyRetry
 		return arena.Agent{}, e
 	}
-	recorded, err := s.record(ctx, []arena.Agent{a}, []arena.Health{found})
+	recorded, err := s.record(ctx, []arena.Agent{a}, []arena.Health{found}, false)
 	if err != nil {
 		return arena.Agent{}, err
 	}
@@ -284,14 +284,14 @@ func (s *Sweeper) Check(ctx context.Context, agentID string) (arena.Agent, error
 
 // record applies the policy to the agents as they are now stored.
 // Checks that the client did not make are left out.
-func (s *Sweeper) record(ctx context.Context, agents []arena.Agent, found []arena.Health) ([]arena.Probed, error) {
+func (s *Sweeper) record(ctx context.Context, agents []arena.Agent, found []arena.Health, sweep bool) ([]arena.Probed, error) {
 	now := s.o.Now()
 	checks := make([]arena.HealthCheck, 0, len(agents))
 	for i, checked := range agents {
 		if found[i].Reason == arena.ReasonHostBusy {
 			continue
 		}
-		checks = append(checks, arena.HealthCheck{Agent: checked, OK: found[i].OK, Step: func(stored arena.Agent) arena.HealthStep {
+		checks = append(checks, arena.HealthCheck{Agent: checked, OK: found[i].OK, Sweep: sweep, Step: func(stored arena.Agent) arena.HealthStep {
 			return Next(stored, found[i], now)
 		}})
 	}

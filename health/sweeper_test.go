@@ -318,6 +318,35 @@ func TestSweeper_Sweep_spread(t *testing.T) {
 	})
 }
 
+// What a sweep found is old once the owner has had the agent checked.
+func TestSweeper_Sweep_overtaken(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, nil, agent(1, "good"))
+	moved := func(endpoint string) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		a := b.agents["ag_1"]
+		a.Endpoint = endpoint
+		b.agents["ag_1"] = a
+	}
+	b.onProbe = func(endpoint string) {
+		if endpoint != "good" {
+			return
+		}
+		moved("bad")
+		if _, err := b.Check(t.Context(), "ag_1"); err != nil {
+			t.Error(err)
+		}
+		moved("good")
+	}
+	if _, err := b.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if h := b.agents["ag_1"].Health; h.OK || h.Failures != 1 {
+		t.Errorf("the newer check is gone: %+v", h)
+	}
+}
+
 // There are as many workers as keep up with the spread, within the setting.
 func TestSweeper_Sweep_keeps_up(t *testing.T) {
 	t.Parallel()

@@ -136,13 +136,17 @@ func (p *Pauses) failing(ctx context.Context, g arena.Agent) (bool, error) {
 // RecordChecks stores what health checks of different agents found and what
 // follows from it. The results are in the order of checks. The error of one
 // agent leaves the others alone; conflict: the agent was retired, or got
-// another endpoint or key, while it was checked.
+// another endpoint or key, while it was checked, or another check came before
+// that of a sweep.
 func (p *Pauses) RecordChecks(ctx context.Context, at time.Time, checks []arena.HealthCheck) ([]arena.Probed, error) {
 	probes := make([]arena.Probe, len(checks))
 	for i, c := range checks {
 		probes[i] = arena.Probe{AgentID: c.Agent.ID, OK: c.OK, Apply: func(g *arena.Agent) error {
 			if !g.RetiredAt.IsZero() || g.Endpoint != c.Agent.Endpoint || g.PublicKey != c.Agent.PublicKey {
 				return arena.Errorf(arena.CodeConflict, "the agent changed while it was checked: check it again")
+			}
+			if c.Sweep && !g.Health.CheckedAt.Equal(c.Agent.Health.CheckedAt) {
+				return arena.Errorf(arena.CodeConflict, "the agent was checked meanwhile")
 			}
 			c.Step(*g).Apply(g, at)
 			followOwner(g, time.Time{}) // an agent that was registered while its owner was suspended
