@@ -254,7 +254,7 @@ func (s HealthStep) Apply(a *Agent, now time.Time) {
 type HealthCheck struct {
 	Agent Agent // as it was checked
 	OK    bool
-	Sweep bool // one of many, stored after all: void if another check of the agent came first
+	Sweep bool // stored at the end of its sweep: void if another check of the agent was stored since
 	// Step returns the consequence of the check for the stored agent. It may run
 	// more than once.
 	Step func(stored Agent) HealthStep
