@@ -4,7 +4,7 @@
 //   scripts/browser-test.sh everyone.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, fits, grave, id, open, PATIENCE, restage, send, until } from './kit/kit.mjs';
+import { ADMIN, api, fake, fits, grave, id, once, open, PATIENCE, register, restage, send, until } from './kit/kit.mjs';
 
 let known;
 const pages = () => (known ??= find());
@@ -103,6 +103,39 @@ test('less motion is kept to, and Spanish reaches every page', { timeout: 2 * PA
     // The browser reports that an unknown page answers 404.
     assert.deepEqual(faults.splice(0).filter((f) => !(path === '/nowhere' && /status of 404/.test(f))), [], path);
   });
+});
+
+test('the longest names and titles fit a phone', { timeout: PATIENCE }, async (t) => {
+  const longest = (characters) => once().padStart(characters, 'W');
+  const slug = `longest-${once()}`;
+  const league = { slug, title: longest(80), generator: { name: 'arithmetic' }, judge: 'number', rounds: 2, time_limit_seconds: 300, rated: false };
+  assert.equal((await send('POST', '/v1/leagues', league)).status, 201);
+  // One answers, the other never does: the round stays open between the two.
+  const agents = await Promise.all([{ answer: longest(300) }, undefined].map(async (reply) => {
+    const agent = Object.assign(await fake(t, () => reply), { league: slug });
+    const made = await register({ name: longest(40), endpoint: agent.endpoint, leagues: [slug] });
+    await api(`/v1/agents/${made.id}/check`, { method: 'POST', token: made.token });
+    return made.id;
+  }));
+  const { match_id } = await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league: slug, agents } });
+  const { page, faults, go, close } = await open('', { locale: 'es', width: 360, height: 740, reducedMotion: 'reduce' });
+  const match = await until('match', async () => (await api(`/v1/matches?league=${slug}`)).items[0]);
+  // Whichever match is on the stage, the one beside it has long names.
+  await restage(page, (lobby) => ({ ...lobby, live: [...lobby.live.filter((m) => m.match_id !== match_id).slice(0, 1), match].map((m) => ({ ...m, league: slug, seats: match.seats })) }));
+  for (const [path, ready] of [
+    [`/m/${match_id}`, `${id('lock-ins')}[data-locked="1"]`],
+    [`/embed/matches/${match_id}`, `${id('embed')} ${id('stage')}`],
+    ['/', id('live-match')],
+    [`/matches?league=${slug}`, `main a[href="/m/${match_id}"]`],
+    [`/l/${slug}`, `${id('league')}[aria-busy="false"]`],
+    [`/a/${agents[0]}`, `${id('agent')}[aria-busy="false"]`],
+  ]) {
+    await go(path);
+    await page.locator(ready).first().waitFor();
+    await fits(page, path);
+  }
+  assert.deepEqual(faults, []);
+  await close();
 });
 
 test('the stage stays where it is when a second match begins', { timeout: PATIENCE }, async () => {
