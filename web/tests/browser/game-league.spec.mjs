@@ -54,7 +54,12 @@ test('an organizer makes a league of a game without a word about judges, edits i
   await picture('when');
   let release;
   const held = new Promise((resolve) => (release = resolve));
-  await page.route('**/v1/agents?*', (route) => held.then(() => route.continue()));
+  await page.route('**/v1/agents?*', async (route) => {
+    await held;
+    const response = await route.fetch();
+    const { items, ...rest } = await response.json();
+    await route.fulfill({ response, json: { ...rest, items: items.map((a) => ({ ...a, name: a.name.padEnd(40, 'W') })) } });
+  });
   await next.click();
   await step('who');
   const { y } = await next.boundingBox();
