@@ -4,7 +4,7 @@
 //   scripts/browser-test.sh everyone.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, fake, fits, grave, id, once, open, PATIENCE, register, restage, send, until } from './kit/kit.mjs';
+import { ADMIN, api, fits, grave, id, once, open, pair, PATIENCE, restage, send, until } from './kit/kit.mjs';
 
 let known;
 const pages = () => (known ??= find());
@@ -110,13 +110,9 @@ test('the longest names and titles fit a phone', { timeout: PATIENCE }, async (t
   const slug = `longest-${once()}`;
   const league = { slug, title: longest(80), generator: { name: 'arithmetic' }, judge: 'number', rounds: 2, time_limit_seconds: 300, rated: false };
   assert.equal((await send('POST', '/v1/leagues', league)).status, 201);
-  // One answers, the other never does: the round stays open between the two.
-  const agents = await Promise.all([{ answer: longest(300) }, undefined].map(async (reply) => {
-    const agent = Object.assign(await fake(t, () => reply), { league: slug });
-    const made = await register({ name: longest(40), endpoint: agent.endpoint, leagues: [slug] });
-    await api(`/v1/agents/${made.id}/check`, { method: 'POST', token: made.token });
-    return made.id;
-  }));
+  // The first to be asked answers, the other never does: the round stays open between the two.
+  const replies = [{ answer: longest(300) }];
+  const agents = (await pair(t, slug, () => replies.pop(), () => longest(40))).map((a) => a.id);
   const { match_id } = await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league: slug, agents } });
   const { page, faults, go, close } = await open('', { locale: 'es', width: 360, height: 740, reducedMotion: 'reduce' });
   const match = await until('match', async () => (await api(`/v1/matches?league=${slug}`)).items[0]);

@@ -3,7 +3,7 @@
 //   scripts/browser-test.sh game-league.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, id, mapAll, once, open, PATIENCE, SCREENS } from './kit/kit.mjs';
+import { ADMIN, api, id, mapAll, once, open, PATIENCE, rewrite, SCREENS } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
 const SCREENS_OF = [[1440, 'dark'], [1440, 'light'], [390, 'dark'], [390, 'light']];
@@ -54,11 +54,9 @@ test('an organizer makes a league of a game without a word about judges, edits i
   await picture('when');
   let release;
   const held = new Promise((resolve) => (release = resolve));
-  await page.route('**/v1/agents?*', async (route) => {
+  await rewrite(page, '**/v1/agents?*', async ({ items, ...rest }) => {
     await held;
-    const response = await route.fetch();
-    const { items, ...rest } = await response.json();
-    await route.fulfill({ response, json: { ...rest, items: items.map((a) => ({ ...a, name: a.name.padEnd(40, 'W') })) } });
+    return { ...rest, items: items.map((a) => ({ ...a, name: a.name.padEnd(40, 'W') })) };
   });
   await next.click();
   await step('who');

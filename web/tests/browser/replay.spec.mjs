@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { serve } from '../../scripts/fixture-server.mjs';
 import { world } from '../../scripts/fixture-world.mjs';
-import { api, checkPages, chooseLog, fits, heldDuel, id, logOf, open, ORIGIN, PATIENCE, SCREENS, until } from './kit/kit.mjs';
+import { api, checkPages, chooseLog, fits, heldDuel, id, logOf, open, ORIGIN, PATIENCE, rewrite, SCREENS, until } from './kit/kit.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
 
@@ -313,11 +313,10 @@ test('a winner that lost rating reads why, after the match and in its history', 
   await close();
 
   const agent = await open('about:blank', { origin: '' });
-  await agent.page.route(`**/v1/agents/${winner}/ratings`, async (route) => {
-    const body = await (await route.fetch()).json();
+  await rewrite(agent.page, `**/v1/agents/${winner}/ratings`, (body) => {
     const at = body.items.toSorted((a, b) => b.rated_matches - a.rated_matches)[0].history;
     Object.assign(at.at(-1), { rounds_left_out: 2 });
-    await route.fulfill({ json: body });
+    return body;
   });
   await agent.page.goto(`${ORIGIN}/a/${winner}`);
   await agent.page.locator(`${id('won-and-fell')} li`, { hasText: '2 rounds did not count for both sides' }).waitFor();

@@ -94,12 +94,16 @@ function requests(page) {
   return () => new Promise((done) => (open.size === 0 ? done() : waiting.push(done)));
 }
 
+/** Lets a page read what change makes of the JSON at an address. */
+export const rewrite = (page, address, change) =>
+  page.route(address, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: await change(await response.json()) });
+  });
+
 /** Lets a page read what change makes of the lobby, and hear of no match by its stream. */
 export async function restage(page, change) {
-  await page.route('**/v1/lobby', async (route) => {
-    const response = await route.fetch();
-    await route.fulfill({ response, json: change(await response.json()) });
-  });
+  await rewrite(page, '**/v1/lobby', change);
   await page.routeWebSocket((url) => url.searchParams.has('lobby'), () => undefined);
 }
 
@@ -141,11 +145,11 @@ export async function register(body) {
   return { id: made.agent_id, name: made.name, token };
 }
 
-/** Two agents of two owners, healthy, that play the league, or none: in a league of the demo they would play its agents, and lose every round once the test is over. */
-export async function pair(t, league = '', answer) {
+/** Two agents of two owners, healthy, called as called makes their names, that play the league, or none: in a league of the demo they would play its agents, and lose every round once the test is over. */
+export async function pair(t, league = '', answer, called = (name) => `${name} <b> ${once()}`) {
   return Promise.all(['Silent', 'Quiet'].map(async (name) => {
     const agent = Object.assign(await fake(t, answer), { league });
-    const made = await register({ name: `${name} <b> ${once()}`, endpoint: agent.endpoint, leagues: league ? [league] : [] });
+    const made = await register({ name: called(name), endpoint: agent.endpoint, leagues: league ? [league] : [] });
     await api(`/v1/agents/${made.id}/check`, { method: 'POST', token: made.token });
     return made;
   }));
