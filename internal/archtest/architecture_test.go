@@ -1,38 +1,14 @@
 package archtest
 
 import (
-	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// maxLines is the length of the longest source file.
-const maxLines = 500
-
-// generated returns generated files, which have no length limit.
-func generated() []string {
-	return []string{"web/src/lib/api/schema.d.ts"}
-}
-
-func TestArchitecture_FileLength(t *testing.T) {
-	t.Parallel()
-	for _, file := range sources(t, ".go", ".ts", ".mjs", ".js", ".svelte", ".css", ".sh", ".py", ".rs") {
-		text, err := os.ReadFile(filepath.Join(root(t), file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if lines := bytes.Count(text, []byte("\n")); lines > maxLines && !slices.Contains(generated(), file) {
-			t.Errorf("%s has %d lines, the limit is %d: split it", file, lines, maxLines)
-		}
-	}
-}
 
 // packageVars returns the package variables that are exceptions to the rule below.
 func packageVars() map[string]string {

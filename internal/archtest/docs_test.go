@@ -1,7 +1,6 @@
 package archtest
 
 import (
-	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -9,12 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
-
-// The most lines of a page.
-const (
-	maxPageLines   = 250
-	maxReadmeLines = 150
 )
 
 var (
@@ -50,20 +43,10 @@ func anchors(page string) (names []string) {
 	return names
 }
 
-// pageFindings lists the faults of the page with this name: its length, and
-// links to files and headings that do not exist. read returns the text of
+// pageFindings lists the links of the page with this name to files and headings
+// that do not exist. read returns the text of
 // another file, or "" for a folder, and false when there is none.
 func pageFindings(name, page string, read func(name string) (string, bool)) (found []string) {
-	limit := 0
-	switch {
-	case name == "README.md":
-		limit = maxReadmeLines
-	case strings.HasPrefix(name, "docs/"):
-		limit = maxPageLines
-	}
-	if n := strings.Count(page, "\n"); limit > 0 && n > limit {
-		found = append(found, fmt.Sprintf("%d lines; at most %d", n, limit))
-	}
 	for _, line := range prose(page) {
 		for _, link := range linkPattern.FindAllStringSubmatch(codePattern.ReplaceAllString(line, ""), -1) {
 			file, anchor, _ := strings.Cut(link[1], "#")
@@ -127,11 +110,6 @@ func TestDocs_pagesRuleRefuses(t *testing.T) {
 		name, page string
 		want       int
 	}{
-		{"README.md", strings.Repeat("\n", maxReadmeLines), 0},
-		{"README.md", strings.Repeat("\n", maxReadmeLines+1), 1},
-		{"docs/rules/x.md", strings.Repeat("\n", maxPageLines), 0},
-		{"docs/rules/x.md", strings.Repeat("\n", maxPageLines+1), 1},
-		{"CHANGELOG.md", strings.Repeat("\n", maxPageLines+1), 0},
 		{"docs/x.md", "[a](there.md) [b](there.md#a-heading-with-code) [c](there.md#old) [d](https://example.org/x#y)\n", 0},
 		{"docs/x.md", "# Here\n[a](#here) `[b](gone.md)`\n", 0},
 		{"docs/x.md", "[a](gone.md)\n", 1},
