@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -166,6 +167,10 @@ var (
 	ErrBadAnswer = errors.New("the answer is an object or an array, but the task asks for text")
 )
 
+// maxWholeDigits is the length up to which a whole number is written without an
+// exponent, as JavaScript does.
+const maxWholeDigits = 21
+
 // DecodeAnswer reads a reply strictly: duplicate members, other spellings of
 // known names and wrong types are refused, unknown members are passed over
 // (threat R5).
@@ -193,9 +198,10 @@ func DecodeAnswer(body []byte, outputFormat string) (*arena.AnswerBody, error) {
 	}, nil
 }
 
-// answerText returns the text to judge: that of a string, the literal of a
-// number or boolean, and, when the task asks for JSON, an object or array in
-// its compact form.
+// answerText returns the text to judge: the text of a string, the literal of a
+// number or boolean, and, when the task asks for JSON, an object or array in its
+// compact form. A whole number is written without decimals and exponent, because
+// many languages encode 5 as 5.0.
 func answerText(raw json.RawMessage, outputFormat string) (string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", ErrNoAnswer
@@ -221,6 +227,9 @@ func answerText(raw json.RawMessage, outputFormat string) (string, error) {
 	default:
 		if _, err := strconv.ParseFloat(string(raw), 64); err != nil {
 			return "", errors.New("answer: the number is out of range")
+		}
+		if n, ok := new(big.Rat).SetString(string(raw)); ok && n.IsInt() && len(n.Num().String()) <= maxWholeDigits {
+			return n.Num().String(), nil
 		}
 		return string(raw), nil
 	}
