@@ -157,7 +157,7 @@ func TestE2E_Judges(t *testing.T) {
 
 	end, v := p.judged("poems", nil, terse, grand)
 	p.wins("panel", end, grand, 2)
-	if len(v.Items) != 2 || v.Items[0].Version != "panel-1" || len(v.Items[0].Ballots) != 6 || v.Items[0].Ballots[0].Reason != "I like it." {
+	if len(v.Items) != 2 || v.Items[0].Version != "panel-2" || len(v.Items[0].Ballots) != 6 || v.Items[0].Ballots[0].Reason != "I like it." {
 		t.Errorf("verdicts of the panel: %+v", v)
 	}
 	var health struct {
@@ -186,7 +186,7 @@ func TestE2E_Judges(t *testing.T) {
 
 	end, v = p.judged("debates", nil, terse, grand)
 	p.wins("debate", end, grand, 2)
-	if len(v.Items) != 2 || v.Items[1].Version != "model-1/critic-7" || len(v.Items[1].Ballots) != 2 || v.Items[1].Ballots[0].Judge != "critic-7" {
+	if len(v.Items) != 2 || v.Items[1].Version != "model-2/critic-7" || len(v.Items[1].Ballots) != 2 || v.Items[1].Ballots[0].Judge != "critic-7" {
 		t.Errorf("verdicts of the model: %+v", v)
 	}
 }

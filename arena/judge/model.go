@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/agora-arena/agora-go/modeltext"
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/strictjson"
 )
@@ -155,14 +155,13 @@ func retryAfter(header string, now time.Time) time.Duration {
 	return min(max(wait, 0), retryLongest)
 }
 
-// readReply extracts the verdict from a chat completion. The completion may
-// hold more than we know; the verdict is exactly what was asked for, bare or
-// in one fence.
+// readReply extracts the verdict from a chat completion: the JSON object in its
+// text. It may stand between prose and have other fields.
 func readReply(body []byte) (opinion, error) {
 	var completion struct {
 		Choices []struct {
 			Message struct {
-				Content string `json:"content"`
+				Content content `json:"content"`
 			} `json:"message"`
 		} `json:"choices"`
 	}
@@ -172,35 +171,41 @@ func readReply(body []byte) (opinion, error) {
 	if len(completion.Choices) != 1 {
 		return opinion{}, fmt.Errorf("language model: the reply has %d choices, not one", len(completion.Choices))
 	}
-	var said struct {
-		Winner string  `json:"winner"`
-		Reason *string `json:"reason"`
+	object, ok := modeltext.Object(string(completion.Choices[0].Message.Content))
+	var verdict struct {
+		Winner string `json:"winner"`
+		Reason any    `json:"reason"`
 	}
-	if err := strictjson.Unmarshal([]byte(unfence(completion.Choices[0].Message.Content)), &said); err != nil || said.Reason == nil {
-		return opinion{}, errors.New("language model: the verdict is not the object that was asked for")
+	if !ok || strictjson.UnmarshalOpen(object, &verdict, "winner", "reason") != nil {
+		return opinion{}, errors.New("language model: the reply holds no verdict")
 	}
-	o := opinion{reason: firstRunes(*said.Reason, modelReason)}
-	switch said.Winner {
-	case "A":
-		o.choice = firstIsBetter
-	case "B":
-		o.choice = secondIsBetter
-	case "tie":
-	default:
+	winner, ok := readChoice(verdict.Winner)
+	if !ok {
 		return opinion{}, errors.New("language model: the winner is neither A, B nor tie")
 	}
-	return o, nil
+	reason, _ := verdict.Reason.(string) // a verdict counts without one
+	return opinion{choice: winner, reason: firstRunes(reason, modelReason)}, nil
 }
 
-// unfence removes one fence of a code block around the whole text.
-func unfence(s string) string {
-	s = strings.TrimSpace(s)
-	inner, opened := strings.CutPrefix(s, "```")
-	inner, closed := strings.CutSuffix(inner, "```")
-	if !opened || !closed {
-		return s
+// content is the text of a message: a string, or the texts of its parts.
+type content string
+
+// UnmarshalJSON reads either form; null is an empty text.
+func (c *content) UnmarshalJSON(data []byte) error {
+	var parts []json.RawMessage
+	if strictjson.Unmarshal(data, &parts) != nil {
+		return strictjson.Unmarshal(data, (*string)(c))
 	}
-	return strings.TrimPrefix(inner, "json")
+	for _, p := range parts {
+		var part struct {
+			Text string `json:"text"`
+		}
+		if err := strictjson.UnmarshalOpen(p, &part, "text"); err != nil {
+			return err
+		}
+		*c += content(part.Text)
+	}
+	return nil
 }
 
 func firstRunes(s string, n int) string {

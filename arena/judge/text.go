@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/agora-arena/agora-go/modeltext"
 	"github.com/agora-arena/arena/arena"
 )
 
@@ -62,12 +63,16 @@ func plain(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// readChoice reads A, B or tie, in any case, with the marks that stand around
-// an option's letter: "(a)", "B.", "Option A". Anything else is no choice.
+// readChoice reads A, B or tie, in any case, with what models write around the
+// letter of an option: "(a)", "**B**.", "Option A", "The answer is B." Anything else
+// is no choice.
 func readChoice(s string) (choice, bool) {
-	const marks = " \t\r\n\"'`*().:!"
+	const marks = " \t\r\n\"'`*()[].:!"
+	s, _ = modeltext.Answer(s)
 	s = strings.ToLower(strings.Trim(s, marks))
-	s = strings.Trim(strings.TrimPrefix(s, "option "), marks)
+	for _, word := range []string{"option ", "answer "} {
+		s = strings.Trim(strings.TrimPrefix(s, word), marks)
+	}
 	switch s {
 	case "a":
 		return firstIsBetter, true
