@@ -111,6 +111,7 @@ type JudgeSpec struct {
 	Kind      string  `json:"kind"`
 	Tolerance float64 `json:"tolerance,omitempty"` // number: largest absolute difference that is right, 0..1e9
 	Partial   bool    `json:"partial,omitempty"`   // set, code: points for partly right answers
+	Match     string  `json:"match,omitempty"`     // exact, choice, set: "" or MatchStrict
 
 	Agents   []string      `json:"agents,omitempty"`    // panel: ids of the judge agents, 1..9
 	Criteria string        `json:"criteria,omitempty"`  // panel, crowd, model: criteria for the judges
@@ -119,6 +120,10 @@ type JudgeSpec struct {
 	// crowd: only owners vote, each once; a rated league needs it
 	VoterAccounts bool `json:"voter_accounts,omitempty"`
 }
+
+// MatchStrict is the comparison of texts as they are written: case, punctuation and
+// symbols count.
+const MatchStrict = "strict"
 
 // The judges that decide by the answer and the task alone.
 const (

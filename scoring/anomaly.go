@@ -65,22 +65,15 @@ func atLeast(k, n int, sum float64) float64 {
 // said returns an answer in the form in which answers are compared. For a task
 // with options that is the option that it names, if any (own).
 func said(options []string, answer string) (says string, own bool) {
-	texts := make([]text, len(options))
-	for i, o := range options {
-		texts[i] = newText(o)
+	all := newOptions(options)
+	if option, found := all.named(answer, false); found == 1 {
+		return all[option].close, true
 	}
-	given := newText(answer)
-	if option, found := find(texts, given); found == 1 {
-		return texts[option].close, true
-	}
-	if letter, rest := cutLetter(answer); letter >= 0 && letter < len(options) && rest == "" {
-		return texts[letter].close, true
-	}
-	return given.key(), false
+	return newText(read(answer)).key(), false
 }
 
-// key returns the same text for all equivalent spellings, except for articles.
-func (t text) key() string { return cmp.Or(t.loose, t.close) }
+// key returns the same text for all equivalent spellings.
+func (t text) key() string { return dropArticle(t.loose) }
 
 // isCanary reports whether the answer is to a canary.
 func isCanary(a arena.GivenAnswer) bool { return strings.HasPrefix(a.Source, arena.CanarySource) }

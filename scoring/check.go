@@ -25,17 +25,17 @@ const (
 // judgeKind is a row of the table of judges: its version and the members of
 // its settings.
 type judgeKind struct {
-	kind, version                                   string
-	tolerance, partial, agents, criteria, windowing bool
+	kind, version                                          string
+	tolerance, partial, match, agents, criteria, windowing bool
 }
 
 func judgeKinds() []judgeKind {
 	return []judgeKind{
-		{kind: arena.JudgeExact, version: ExactVersion},
-		{kind: arena.JudgeChoice, version: ChoiceVersion},
+		{kind: arena.JudgeExact, version: ExactVersion, match: true},
+		{kind: arena.JudgeChoice, version: ChoiceVersion, match: true},
 		{kind: arena.JudgeNumber, version: NumberVersion, tolerance: true},
 		{kind: arena.JudgeRegex, version: RegexVersion},
-		{kind: arena.JudgeSet, version: SetVersion, partial: true},
+		{kind: arena.JudgeSet, version: SetVersion, partial: true, match: true},
 		{kind: arena.JudgeJSON, version: JSONVersion, tolerance: true},
 		{kind: arena.JudgeCode, version: CodeVersion, tolerance: true, partial: true},
 		{kind: arena.JudgePanel, version: PanelVersion, agents: true, criteria: true},
@@ -86,6 +86,7 @@ func CheckJudge(spec arena.JudgeSpec) []arena.FieldError {
 	check("tolerance", k.tolerance, spec.Tolerance == 0,
 		unless(spec.Tolerance >= 0 && spec.Tolerance <= MaxTolerance, "must be 0 to %.0e", MaxTolerance)) // NaN is neither
 	check("partial", k.partial, !spec.Partial, "")
+	check("match", k.match, spec.Match == "", unless(spec.Match == "" || spec.Match == arena.MatchStrict, "must be %q or empty", arena.MatchStrict))
 	check("agents", k.agents, len(spec.Agents) == 0, agentsProblem(spec.Agents))
 	check("criteria", k.criteria, spec.Criteria == "", criteriaProblem(spec.Criteria))
 	check("window_seconds", k.windowing, spec.Window == 0,
@@ -152,7 +153,7 @@ func CheckTask(spec arena.JudgeSpec, task arena.Task) []arena.FieldError {
 			return nil
 		})
 	case arena.JudgeSet:
-		if n := len(expectedMembers(task.Answers)); n < 1 || n > MaxMembers {
+		if n := len(expectedMembers(task.Answers, text.same)); n < 1 || n > MaxMembers {
 			return []arena.FieldError{{Field: "answer", Message: fmt.Sprintf("a set of %d members; it must have 1 to %d", n, MaxMembers)}}
 		}
 		return nil

@@ -67,6 +67,7 @@ func TestCheckJudge(t *testing.T) {
 		{with("number", tolerance(1.1e9)), []string{"judge.tolerance"}},
 		{with("number", tolerance(-1)), []string{"judge.tolerance"}},
 		{with("json", tolerance(math.NaN())), []string{"judge.tolerance"}},
+		{with("exact", func(s *arena.JudgeSpec) { s.Match = "loose" }), []string{"judge.match"}},
 		{with("panel", agents()), []string{"judge.agents"}},
 		{with("panel", agents("a", "b", "a")), []string{"judge.agents"}},
 		{with("panel", agents("a", "")), []string{"judge.agents"}},
@@ -108,6 +109,7 @@ func TestCheckJudge_Members(t *testing.T) {
 	}{
 		{"judge.tolerance", []string{"number", "json", "code"}, func(s *arena.JudgeSpec) { s.Tolerance = 1 }},
 		{"judge.partial", []string{"set", "code"}, func(s *arena.JudgeSpec) { s.Partial = true }},
+		{"judge.match", []string{"exact", "choice", "set"}, func(s *arena.JudgeSpec) { s.Match = arena.MatchStrict }},
 		{"judge.agents", []string{"panel"}, func(s *arena.JudgeSpec) { s.Agents = []string{"a"} }},
 		{"judge.criteria", []string{"panel", "crowd", "model"}, func(s *arena.JudgeSpec) { s.Criteria = "x" }},
 		{"judge.window_seconds", []string{"crowd"}, func(s *arena.JudgeSpec) { s.Window = time.Minute }},

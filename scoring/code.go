@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/agora-arena/agora-go/modeltext"
 	"github.com/agora-arena/arena/arena"
 )
 
@@ -19,7 +20,7 @@ const (
 // task. Without partial points the first call that fails decides.
 func CodeScript(cases []arena.Case, answer string, spec arena.JudgeSpec) arena.Script {
 	s := arena.Script{
-		Source: sourceOf(answer), Function: "solve", Calls: make([]json.RawMessage, len(cases)), Budget: fullCases, StopOnError: !spec.Partial,
+		Source: sourceOf(modeltext.Clean(answer)), Function: "solve", Calls: make([]json.RawMessage, len(cases)), Budget: fullCases, StopOnError: !spec.Partial,
 	}
 	for i, c := range cases {
 		s.Calls[i] = c.Args

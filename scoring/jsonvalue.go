@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agora-arena/agora-go/modeltext"
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
@@ -16,6 +17,9 @@ const maxDigits = 400
 // anyJSON reports whether the answer is equal to an accepted value.
 func anyJSON(accepted []string, answer string, tolerance float64) bool {
 	given, ok := parseJSON(answer)
+	if !ok {
+		given, ok = parseJSON(modeltext.Clean(answer))
+	}
 	if !ok {
 		return false
 	}

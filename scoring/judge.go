@@ -8,16 +8,16 @@ import (
 // whenever the same answer could be judged differently. That of code also
 // changes with the behavior of the interpreter.
 const (
-	ExactVersion  = "exact-1"
-	ChoiceVersion = "choice-1"
-	NumberVersion = "number-1"
-	RegexVersion  = "regex-1"
-	SetVersion    = "set-1"
-	JSONVersion   = "json-1"
+	ExactVersion  = "exact-2"
+	ChoiceVersion = "choice-2"
+	NumberVersion = "number-2"
+	RegexVersion  = "regex-2"
+	SetVersion    = "set-2"
+	JSONVersion   = "json-2"
 	CodeVersion   = "code-2"
-	PanelVersion  = "panel-1"
+	PanelVersion  = "panel-2"
 	CrowdVersion  = "crowd-1"
-	ModelVersion  = "model-1"
+	ModelVersion  = "model-2"
 )
 
 // Judge returns the points of one answer, 0 to arena.OnePoint, by comparing it
@@ -27,11 +27,12 @@ const (
 // judge code.
 func Judge(spec arena.JudgeSpec, task arena.Task, answer string) arena.Points {
 	var right bool
+	strict := spec.Match == arena.MatchStrict
 	switch spec.Kind {
 	case arena.JudgeExact:
-		right = anyText(task.Answers, answer)
+		right = anyText(task.Answers, answer, strict)
 	case arena.JudgeChoice:
-		right = chosen(task, answer)
+		right = chosen(task, answer, strict)
 	case arena.JudgeNumber:
 		right = anyNumber(task.Answers, answer, spec.Tolerance)
 	case arena.JudgeRegex:
@@ -39,7 +40,7 @@ func Judge(spec arena.JudgeSpec, task arena.Task, answer string) arena.Points {
 	case arena.JudgeJSON:
 		right = anyJSON(task.Answers, answer, spec.Tolerance)
 	case arena.JudgeSet:
-		return setPoints(task.Answers, answer, spec.Partial)
+		return setPoints(task.Answers, answer, spec.Partial, strict)
 	}
 	if right {
 		return arena.OnePoint

@@ -30,23 +30,23 @@ func TestJudgeHealth(t *testing.T) {
 		verdicts []arena.Verdict
 		want     arena.JudgeHealth
 	}{
-		"none":   {panel, nil, arena.JudgeHealth{Versions: []string{"panel-1"}}},
-		"pure":   {arena.JudgeSpec{Kind: arena.JudgeExact}, nil, arena.JudgeHealth{Versions: []string{"exact-1"}}},
+		"none":   {panel, nil, arena.JudgeHealth{Versions: []string{"panel-2"}}},
+		"pure":   {arena.JudgeSpec{Kind: arena.JudgeExact}, nil, arena.JudgeHealth{Versions: []string{"exact-2"}}},
 		"no one": {arena.JudgeSpec{Kind: "?"}, nil, arena.JudgeHealth{Versions: []string{}}},
-		"always the first": {panel, []arena.Verdict{verdict("panel-1", ballot("j", "a", "bb", "a"), ballot("j", "bb", "a", "bb"))}, arena.JudgeHealth{
-			Versions: []string{"panel-1"}, Verdicts: 1, Ballots: 2, FlipRate: new(1.0), FirstRate: new(1.0), LongerRate: new(0.5),
+		"always the first": {panel, []arena.Verdict{verdict("panel-2", ballot("j", "a", "bb", "a"), ballot("j", "bb", "a", "bb"))}, arena.JudgeHealth{
+			Versions: []string{"panel-2"}, Verdicts: 1, Ballots: 2, FlipRate: new(1.0), FirstRate: new(1.0), LongerRate: new(0.5),
 		}},
-		"two judges of one mind": {panel, []arena.Verdict{verdict("panel-1",
+		"two judges of one mind": {panel, []arena.Verdict{verdict("panel-2",
 			ballot("j", "a", "bb", "bb"), ballot("j", "bb", "a", "bb"), ballot("k", "bb", "a", "bb"), ballot("k", "a", "bb", "bb"))}, arena.JudgeHealth{
-			Versions: []string{"panel-1"}, Verdicts: 1, Ballots: 4, FlipRate: new(0.0), FirstRate: new(0.5), LongerRate: new(1.0), Agreement: new(1.0),
+			Versions: []string{"panel-2"}, Verdicts: 1, Ballots: 4, FlipRate: new(0.0), FirstRate: new(0.5), LongerRate: new(1.0), Agreement: new(1.0),
 		}},
-		"a flip is a tie, and disagrees": {panel, []arena.Verdict{verdict("panel-1",
+		"a flip is a tie, and disagrees": {panel, []arena.Verdict{verdict("panel-2",
 			ballot("j", "a", "bb", "a"), ballot("j", "bb", "a", ""), ballot("k", "bb", "a", "a"), ballot("k", "a", "bb", "a"))}, arena.JudgeHealth{
-			Versions: []string{"panel-1"}, Verdicts: 1, Ballots: 4, FlipRate: new(0.5), FirstRate: new(2.0 / 3), LongerRate: new(0.0), Agreement: new(0.0),
+			Versions: []string{"panel-2"}, Verdicts: 1, Ballots: 4, FlipRate: new(0.5), FirstRate: new(2.0 / 3), LongerRate: new(0.0), Agreement: new(0.0),
 		}},
 		"versions, newest first; ties; equal and unknown lengths": {panel, []arena.Verdict{
-			verdict("model-1/x", ballot("x", "a", "b", "a")), verdict("panel-1", ballot("j", "a", "bb", "")), verdict("model-1/x", ballot("x", "a", "unknown", "a")),
-		}, arena.JudgeHealth{Versions: []string{"model-1/x", "panel-1"}, Verdicts: 3, Ballots: 3, FirstRate: new(1.0)}},
+			verdict("model-2/x", ballot("x", "a", "b", "a")), verdict("panel-2", ballot("j", "a", "bb", "")), verdict("model-2/x", ballot("x", "a", "unknown", "a")),
+		}, arena.JudgeHealth{Versions: []string{"model-2/x", "panel-2"}, Verdicts: 3, Ballots: 3, FirstRate: new(1.0)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

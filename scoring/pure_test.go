@@ -95,6 +95,18 @@ func TestJudge_set(t *testing.T) {
 		{"several answers are members", []string{"New York, NY", "Boston"}, `["boston", "New York, NY"]`, 1000, 1000},
 		{"as exact compares", []string{"The Beatles; Straße"}, "strasse, beatles", 1000, 1000},
 		{"no expected", []string{" , "}, "a", 0, 0},
+		{"and", []string{"red, green, blue"}, "red, green and blue", 1000, 1000},
+		{"and behind a comma", []string{"red, green, blue"}, "Red, green, and blue.", 1000, 1000},
+		{"and without a comma", []string{"red, blue"}, "red and blue", 1000, 1000},
+		{"and in a member", []string{"rock and roll, jazz"}, "jazz, rock and roll", 1000, 1000},
+		{"brackets around the list", []string{"{-2, 2}"}, "{2, -2}", 1000, 1000},
+		{"sign", []string{"{-2, 2}"}, "{2, 2}", 0, 666},
+		{"pairs", []string{"(1, 2), (3, 4)"}, "(3,4), (1,2)", 1000, 1000},
+		{"other pairs", []string{"(1, 2), (3, 4)"}, "(1, 3), (2, 4)", 0, 0},
+		{"bullets", primes, "- 2\n- 3\n- 5\n- 7", 1000, 1000},
+		{"numbered", []string{"red, blue"}, "1. red\n2. blue", 1000, 1000},
+		{"marked", primes, "Let me see.\nANSWER: 2, 3, 5, 7\n\nHope this helps!", 1000, 1000},
+		{"quoted members", []string{"red, blue"}, `"red", "blue"`, 1000, 1000},
 		{"a flood", primes, strings.Repeat("2,", 501), 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

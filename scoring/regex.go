@@ -16,13 +16,15 @@ const (
 	maxMatched      = 16 << 10 // bytes of an answer
 )
 
-// anyPattern reports whether an accepted pattern matches the whole answer
-// without surrounding space.
+// anyPattern reports whether an accepted pattern matches the whole answer, in one
+// of its readings, without surrounding space.
 func anyPattern(patterns []string, answer string) bool {
-	answer = strings.TrimSpace(answer)
-	return len(answer) <= maxMatched && slices.ContainsFunc(patterns, func(p string) bool {
-		whole, err := compilePattern(p)
-		return err == nil && whole.MatchString(answer)
+	return slices.ContainsFunc(readings(answer, false), func(reading string) bool {
+		reading = strings.TrimSpace(reading)
+		return len(reading) <= maxMatched && slices.ContainsFunc(patterns, func(p string) bool {
+			whole, err := compilePattern(p)
+			return err == nil && whole.MatchString(reading)
+		})
 	})
 }
 

@@ -8,44 +8,168 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/agora-go/modeltext"
 )
 
-// anyText reports whether the answer is one of the accepted ones.
-func anyText(accepted []string, answer string) bool {
-	given := newText(answer)
-	return slices.ContainsFunc(accepted, func(a string) bool { return given.same(newText(a)) })
-}
-
-// text is an answer in the two forms that are compared.
+// text is an answer in the forms that are compared, from the strictest to the
+// loosest. docs/rules/judging.md states the relation in words.
 type text struct {
-	close string // normalized, case and space folded: distinguishes "C" from "C.", "-" from "+"
-	loose string // and without punctuation; "" if there was only punctuation
+	written string // composed, single spaces
+	close   string // and with one form for width, case, dashes and invisible characters
+	loose   string // and without punctuation that is decoration
 }
 
 func newText(s string) text {
-	s = norm.NFKC.String(s)
-	s = norm.NFKC.String(foldCase(s)) // folding may leave a sequence that composes again
-	return text{close: strings.Join(strings.Fields(s), " "), loose: dropPunctuation(s)}
+	t := text{written: strings.Join(strings.Fields(norm.NFC.String(s)), " ")}
+	t.close = closeForm(s)
+	t.loose = withoutDecoration(t.close)
+	return t
 }
 
 // same reports whether two texts are equivalent. It ignores one leading article
 // of either: "The A Team" is "A Team", but "La La Land" is not "Land".
 func (t text) same(other text) bool {
-	switch {
-	case t.close == other.close:
-		return t.close != ""
-	case t.loose == "" || other.loose == "":
+	if t.close == "" || other.close == "" {
 		return false
-	case t.loose == other.loose:
+	}
+	if t.loose == other.loose {
 		return true
 	}
 	a, b := dropArticle(t.loose), dropArticle(other.loose)
 	return a == b || a == other.loose || t.loose == b
 }
 
-// foldCase maps every letter to one of its case forms and drops invisible
-// characters (format and control characters that are not space).
+// anyText reports whether the answer is an accepted one, in one of the readings of
+// either. A strict comparison is one of the texts as they are written.
+func anyText(accepted []string, answer string, strict bool) bool {
+	var given []text
+	for _, reading := range readings(answer, strict) {
+		given = append(given, newText(reading))
+	}
+	for _, a := range accepted {
+		for _, reading := range readings(a, strict) {
+			want := newText(reading)
+			if slices.ContainsFunc(given, func(g text) bool {
+				if strict {
+					return g.written != "" && g.written == want.written
+				}
+				return g.same(want)
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// readings returns an answer as it is and, unless strict, without what models
+// write around their answers.
+func readings(answer string, strict bool) []string {
+	if strict {
+		return []string{answer}
+	}
+	if r := read(answer); r != answer {
+		return []string{answer, r}
+	}
+	return []string{answer}
+}
+
+// read returns an answer without what models write around their answers.
+func read(answer string) string {
+	if marked, ok := modeltext.Answer(answer); ok {
+		return marked
+	}
+	return modeltext.Unwrap(modeltext.Clean(answer))
+}
+
+// closeForm returns a text in compatibility composition, in one case, with one
+// kind of dash, quotation mark and apostrophe, single spaces and no invisible
+// characters. Raised digits keep their meaning: 10² is 10^2, and 1½ is 1 1/2.
+func closeForm(s string) string {
+	s = norm.NFKC.String(spellOut(norm.NFC.String(s)))
+	s = norm.NFKC.String(foldCase(s)) // folding may leave a sequence that composes again
+	return strings.Join(strings.Fields(s), " ")
+}
+
+const (
+	raised  = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ"
+	lowered = "₀₁₂₃₄₅₆₇₈₉₊₋"
+)
+
+// spellOut writes raised characters as ^…, lowered ones between digits as _…, and
+// fractions with the slash, because compatibility composition would let them run
+// into their neighbors. It drops the braces of a simple exponent or index: x^{2}.
+func spellOut(s string) string {
+	runes := []rune(s)
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(runes); i++ {
+		r := runes[i]
+		before, after := runeAt(runes, i-1), runeAt(runes, i+1)
+		switch {
+		case strings.ContainsRune(raised, r):
+			if !strings.ContainsRune(raised, before) {
+				b.WriteByte('^')
+			}
+			b.WriteRune(r)
+		case strings.ContainsRune(lowered, r):
+			if unicode.IsDigit(before) || !strings.ContainsRune(lowered, before) && nextAfter(runes, i, lowered) {
+				b.WriteByte('_')
+			}
+			b.WriteRune(r)
+		case unicode.Is(unicode.No, r) && strings.ContainsRune(norm.NFKC.String(string(r)), '⁄'):
+			if unicode.IsDigit(before) {
+				b.WriteByte(' ')
+			}
+			b.WriteString(strings.ReplaceAll(norm.NFKC.String(string(r)), "⁄", "/"))
+		case r == '⁄':
+			b.WriteByte('/')
+		case (r == '^' || r == '_') && after == '{':
+			b.WriteRune(r)
+			if end := simpleGroup(runes[i+2:]); end > 0 {
+				b.WriteString(string(runes[i+2 : i+2+end]))
+				i += end + 2
+			}
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// nextAfter reports whether a digit follows the run of characters of a set that
+// begins at i.
+func nextAfter(runes []rune, i int, set string) bool {
+	for i < len(runes) && strings.ContainsRune(set, runes[i]) {
+		i++
+	}
+	return unicode.IsDigit(runeAt(runes, i))
+}
+
+// simpleGroup returns the length of a sign and digits, or of one letter, in front
+// of a closing brace with no letter or digit behind it, or 0.
+func simpleGroup(runes []rune) int {
+	n := 0
+	for n < len(runes) && runes[n] != '}' {
+		n++
+	}
+	if n == len(runes) || n == 0 || isWordRune(runeAt(runes, n+1)) {
+		return 0
+	}
+	digits := runes[:n]
+	if isDash(digits[0]) || digits[0] == '+' {
+		digits = digits[1:]
+	}
+	if n == 1 && unicode.IsLetter(runes[0]) || len(digits) > 0 && !slices.ContainsFunc(digits, func(r rune) bool { return !unicode.IsDigit(r) }) {
+		return n
+	}
+	return 0
+}
+
+// foldCase maps every letter to one of its case forms, every dash to the hyphen
+// and every quotation mark and apostrophe to one of its kind, and drops invisible
+// characters (format and control characters that are not space, variation
+// selectors).
 func foldCase(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -53,9 +177,15 @@ func foldCase(s string) string {
 		switch {
 		case unicode.IsSpace(r):
 			b.WriteByte(' ')
-		case unicode.In(r, unicode.Cf, unicode.Cc):
+		case unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector):
 		case r == 'ß' || r == 'ẞ':
 			b.WriteString("ss")
+		case isDash(r):
+			b.WriteByte('-')
+		case strings.ContainsRune("’‘ʼ‛′", r):
+			b.WriteByte('\'')
+		case strings.ContainsRune("“”„‟«»″", r):
+			b.WriteByte('"')
 		default:
 			b.WriteRune(foldRune(r))
 		}
@@ -75,134 +205,151 @@ func foldRune(r rune) rune {
 	return unicode.ToLower(least)
 }
 
-// dropPunctuation removes punctuation from a case-folded text. It removes
-// apostrophes and full stops ("U.S.A." is "usa") and replaces other marks by
-// spaces. It keeps marks that change the meaning: symbols ("C++", "$5"), # % & @,
-// a minus in front of a number, and . : / between digits.
-func dropPunctuation(s string) string {
-	runes := []rune(s)
-	at := func(i int) rune {
-		if i < 0 || i >= len(runes) {
-			return ' '
-		}
-		return runes[i]
+func isDash(r rune) bool { return r == '−' || unicode.Is(unicode.Pd, r) }
+
+func isLetter(r rune) bool { return unicode.In(r, unicode.L, unicode.M) }
+
+func isWordRune(r rune) bool { return isLetter(r) || unicode.IsDigit(r) }
+
+func runeAt(runes []rune, i int) rune {
+	if i < 0 || i >= len(runes) {
+		return ' '
 	}
-	var b strings.Builder
-	b.Grow(len(s))
-	for i, r := range runes {
-		before, after := at(i-1), at(i+1)
-		switch {
-		case strings.ContainsRune("#%&@", r):
-			b.WriteRune(r)
-		case strings.ContainsRune(".:/", r) && unicode.IsDigit(before) && unicode.IsDigit(after):
-			b.WriteRune(r)
-		case isMinus(r) && unicode.IsSpace(before) && unicode.IsDigit(after):
-			b.WriteByte('-')
-		case r == '.' && before != '.' && after != '.', isApostrophe(r):
-		case unicode.IsPunct(r), unicode.Is(unicode.Sk, r), isMinus(r):
-			b.WriteByte(' ')
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return strings.Join(strings.Fields(b.String()), " ")
+	return runes[i]
 }
 
-func isMinus(r rune) bool { return r == '-' || r == '−' }
+// sentenceMarks are decoration at the end of a word.
+const sentenceMarks = ".。…,、،;:!?؟।"
 
-func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == '‘' || r == 'ʼ' }
-
-// dropArticle removes one leading English or Spanish article; an article
-// that is the whole text stays.
-func dropArticle(s string) string {
-	first, rest, more := strings.Cut(s, " ")
-	if !more {
-		return s
+// withoutDecoration removes the punctuation of a close form that is decoration. In
+// prose that is what surrounds and structures words. Elsewhere, as in "n!", "f'",
+// "a-b" and ".5", every mark counts but one at the very end. In both, the commas
+// of a number in groups of three, the full stops of initials, and the spaces
+// beside marks that count do not matter.
+func withoutDecoration(s string) string {
+	runes := []rune(s)
+	prose := isProse(runes)
+	out := make([]rune, 0, len(runes))
+	for i, r := range runes {
+		before, after := runeAt(runes, i-1), runeAt(runes, i+1)
+		switch {
+		case r == ',' && isGroupComma(runes, i), r == '.' && isInitial(runes, i):
+		case prose && (r == '"' || r == '\'') && (isLetter(before) || isLetter(after)):
+		case strings.ContainsRune(sentenceMarks, r) && endsWord(runes, i, prose),
+			prose && (r == '…' || r == '.' && (before == '.' || after == '.')), // wait...what
+			prose && (r == '¿' || r == '¡'),
+			prose && r == '-' && isLetter(before) && isLetter(after): // Spider-Man
+			out = append(out, ' ')
+		default:
+			out = append(out, r)
+		}
 	}
+	return tighten(out)
+}
+
+// isProse reports whether a text has a word of two letters or more, and neither
+// brackets nor operators.
+func isProse(runes []rune) bool {
+	word := false
+	for i, r := range runes {
+		if unicode.Is(unicode.Sm, r) || strings.ContainsRune(`*/^_\()[]{}`, r) {
+			return false
+		}
+		word = word || isLetter(r) && isLetter(runeAt(runes, i+1))
+	}
+	return word
+}
+
+// endsWord reports whether the sentence mark at i ends a word: a letter or a digit
+// stands before it, and nothing but other marks up to the next space. In a text
+// that is not prose only the end of the text counts, and "!" never does.
+func endsWord(runes []rune, i int, prose bool) bool {
+	first, last := i, i
+	for strings.ContainsRune(sentenceMarks+`"'`, runeAt(runes, first-1)) {
+		first--
+	}
+	for strings.ContainsRune(sentenceMarks+`"'`, runeAt(runes, last+1)) {
+		last++
+	}
+	before := runeAt(runes, first-1)
+	if runes[i] == '!' && (!prose || !isLetter(before)) || runeAt(runes, last+1) != ' ' {
+		return false
+	}
+	if prose {
+		return isWordRune(before) || strings.ContainsRune("%°", before)
+	}
+	return before != ' ' && first == last && last == len(runes)-1
+}
+
+// isGroupComma reports whether the comma at i separates the digits of a number
+// into groups of three. Inside brackets and in lists it separates numbers.
+func isGroupComma(runes []rune, i int) bool {
+	isPart := func(r rune) bool { return r >= '0' && r <= '9' || r == ',' || r == '.' }
+	first, last := i, i
+	for isPart(runeAt(runes, first-1)) {
+		first--
+	}
+	for isPart(runeAt(runes, last+1)) {
+		last++
+	}
+	if strings.ContainsAny(string(runes[:first]), "([{") {
+		return false
+	}
+	whole, _, _ := strings.Cut(strings.TrimRight(string(runes[first:last+1]), ".,"), ".")
+	groups := strings.Split(whole, ",")
+	return len(groups[0]) >= 1 && len(groups[0]) <= 3 && i < first+len(whole) &&
+		!slices.ContainsFunc(groups[1:], func(g string) bool { return len(g) != 3 })
+}
+
+// isInitial reports whether the full stop at i belongs to initials: letters that
+// have a full stop each, U.S.A. or E.T.
+func isInitial(runes []rune, i int) bool {
+	first, last := i, i
+	isPart := func(r rune) bool { return isLetter(r) || r == '.' }
+	for isPart(runeAt(runes, first-1)) {
+		first--
+	}
+	for isPart(runeAt(runes, last+1)) {
+		last++
+	}
+	if isWordRune(runeAt(runes, first-1)) || runes[last] != '.' || unicode.In(runeAt(runes, last+1), unicode.Nd, unicode.Sm) ||
+		strings.ContainsRune(`/\`, runeAt(runes, last+1)) {
+		return false
+	}
+	letters := strings.Split(string(runes[first:last]), ".")
+	return len(letters) > 1 && !slices.ContainsFunc(letters, func(l string) bool { return utf8.RuneCountInString(l) != 1 })
+}
+
+// tighten removes the spaces beside marks that count, except in front of a sign
+// that begins a new term: "2 -3" is not "2 - 3".
+func tighten(runes []rune) string {
+	runes = []rune(strings.Join(strings.Fields(string(runes)), " "))
+	var b strings.Builder
+	b.Grow(len(runes))
+	for i, r := range runes {
+		before, after := runeAt(runes, i-1), runeAt(runes, i+1)
+		newTerm := after == '-' && (isWordRune(before) || strings.ContainsRune(")]}", before)) && runeAt(runes, i+2) != ' '
+		if r == ' ' && (isTight(before) || isTight(after)) && !newTerm {
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// isTight reports whether spaces beside a mark do not matter.
+func isTight(r rune) bool {
+	return unicode.In(r, unicode.P, unicode.Sm, unicode.Sc, unicode.Sk) && !strings.ContainsRune("\"'#@&", r) || r == '°'
+}
+
+// dropArticle removes one leading English or Spanish article in front of a word.
+func dropArticle(s string) string {
+	first, rest, _ := strings.Cut(s, " ")
 	switch first {
 	case "a", "an", "the", "el", "la", "los", "las", "un", "una":
-		return rest
+		if next := []rune(rest); isLetter(runeAt(next, 0)) && isLetter(runeAt(next, 1)) || dropArticle(rest) != rest {
+			return rest
+		}
 	}
 	return s
-}
-
-// chosen reports whether the answer names a right option. It tries these
-// interpretations in order: the text of one option, an accepted answer, an
-// option's letter alone, a letter with the text of an option (the text wins). An
-// answer that fits two different options names neither.
-func chosen(task arena.Task, answer string) bool {
-	options := make([]text, len(task.Options))
-	for i, o := range task.Options {
-		options[i] = newText(o)
-	}
-	right := func(option int) bool { return anyText(task.Answers, task.Options[option]) }
-
-	option, found := find(options, newText(answer))
-	switch {
-	case found == 1:
-		return right(option)
-	case found > 1:
-		return false
-	case anyText(task.Answers, answer):
-		return true
-	}
-	letter, rest := cutLetter(answer)
-	if letter < 0 || letter >= len(options) {
-		return false
-	}
-	if rest == "" {
-		return right(letter)
-	}
-	option, found = find(options, newText(rest))
-	return found == 1 && right(option)
-}
-
-// find returns the option that a text names and the number of different options
-// that fit it. An equal close form takes precedence over an equal loose form.
-func find(options []text, given text) (option, found int) {
-	option = slices.IndexFunc(options, func(o text) bool { return o.close == given.close && o.close != "" })
-	if option >= 0 {
-		return option, 1
-	}
-	for i, o := range options {
-		if given.same(o) && (found == 0 || options[option].close != o.close) {
-			option = i
-			found++
-		}
-	}
-	return option, found
-}
-
-// cutLetter splits "B", "b.", "(B)", "B:", "Option B" and "B) text" into an
-// option's index and the text behind it. The index is -1 for any other answer.
-func cutLetter(answer string) (option int, rest string) {
-	s := strings.TrimSpace(norm.NFKC.String(answer))
-	const word = "option "
-	if len(s) > len(word) && strings.EqualFold(s[:len(word)], word) {
-		s = strings.TrimSpace(s[len(word):])
-	}
-	s, bracket := strings.CutPrefix(s, "(")
-	if s == "" {
-		return -1, ""
-	}
-	letter := s[0] | 0x20 // lower case
-	if letter < 'a' || letter > 'z' {
-		return -1, ""
-	}
-	option, s = int(letter-'a'), s[1:]
-	if bracket {
-		var closed bool
-		if s, closed = strings.CutPrefix(s, ")"); !closed {
-			return -1, ""
-		}
-		s = strings.TrimLeft(s, ".:")
-		return option, strings.TrimSpace(s)
-	}
-	if s == "" {
-		return option, ""
-	}
-	if !strings.ContainsRune(").:", rune(s[0])) {
-		return -1, ""
-	}
-	return option, strings.TrimSpace(s[1:])
 }

@@ -238,6 +238,7 @@ type judgeBody struct {
 	Kind          string   `json:"kind" maxLength:"20" example:"number" doc:"exact, choice, number, regex, set, json, code, panel, crowd or model."`
 	Tolerance     float64  `json:"tolerance,omitempty" minimum:"0" maximum:"1000000000" doc:"number, json: the difference that is still right."`
 	Partial       bool     `json:"partial,omitempty" doc:"set, code: points for partly right answers."`
+	Match         string   `json:"match,omitempty" enum:"strict" doc:"exact, choice, set: strict compares texts as they are written. Without it, case and the punctuation of prose do not matter."`
 	Agents        []string `json:"agents,omitempty" maxItems:"9" maxLength:"64" doc:"panel: the judge agents."`
 	Criteria      string   `json:"criteria,omitempty" maxLength:"2000" doc:"panel, crowd, model: what to judge by."`
 	WindowSeconds float64  `json:"window_seconds,omitempty" minimum:"0" maximum:"600" doc:"crowd: how long votes are taken."`
@@ -247,14 +248,14 @@ type judgeBody struct {
 
 func (b judgeBody) spec() arena.JudgeSpec {
 	return arena.JudgeSpec{
-		Kind: b.Kind, Tolerance: b.Tolerance, Partial: b.Partial, Agents: b.Agents, Criteria: b.Criteria,
+		Kind: b.Kind, Tolerance: b.Tolerance, Partial: b.Partial, Match: b.Match, Agents: b.Agents, Criteria: b.Criteria,
 		Window: limitOf(b.WindowSeconds), MinVotes: b.MinVotes, VoterAccounts: b.VoterAccounts,
 	}
 }
 
 func viewJudge(s arena.JudgeSpec) judgeBody {
 	return judgeBody{
-		Kind: s.Kind, Tolerance: s.Tolerance, Partial: s.Partial, Agents: s.Agents, Criteria: s.Criteria,
+		Kind: s.Kind, Tolerance: s.Tolerance, Partial: s.Partial, Match: s.Match, Agents: s.Agents, Criteria: s.Criteria,
 		WindowSeconds: s.Window.Seconds(), MinVotes: s.MinVotes, VoterAccounts: s.VoterAccounts,
 	}
 }

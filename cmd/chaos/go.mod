@@ -11,6 +11,7 @@ require (
 )
 
 require (
+	github.com/agora-arena/agora-go v0.0.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/corentings/chess/v2 v2.3.2 // indirect

@@ -39,7 +39,7 @@ func importRules() []importRule {
 		{dir: "arena/record", ours: domain, why: "utility: pure; records are made on one side and checked on the other"},
 		{dir: "arena/visibility", ours: []string{"arena", "arena/visibility/mode"}, why: "service: what spectators may see, and when; the only way to a public read"},
 		{dir: "arena/visibility/visibilitytest", ours: []string{"arena", "arena/visibility"}, why: "visible matches for tests"},
-		{dir: "scoring", ours: domain, outside: []string{"golang.org/x/text/unicode/norm"}, why: "pure: points and ratings depend on nothing that changes"},
+		{dir: "scoring", ours: append([]string{"sdk/go/modeltext"}, domain...), outside: []string{"golang.org/x/text/unicode/norm"}, why: "pure: points and ratings depend on nothing that changes; it reads answers with the reader that authors have"},
 		{dir: "scoring/sandbox", outside: []string{"github.com/dop251/goja"}, why: "the only package that imports the JavaScript interpreter; only arena/script/worker may import it, so that no server process runs untrusted code"},
 		{dir: "scoring/sandbox/sandboxtest", ours: []string{"arena", "scoring/sandbox"}, why: "runs scripts in the process of a test"},
 		{
@@ -78,7 +78,7 @@ func importRules() []importRule {
 		{dir: "arena/vitals", ours: domain, outside: []string{"golang.org/x/sys"}, why: "service: what it looks at is handed in"},
 		{dir: "arena/registry", ours: domain, why: "service: its parts are handed in"},
 		{dir: "arena/match/engine", ours: []string{"arena", "scoring", "league/game", "arena/visibility/mode"}, why: "actor: its parts are handed in"},
-		{dir: "arena/judge", ours: []string{"arena", "scoring"}, why: "actor: its parts are handed in"},
+		{dir: "arena/judge", ours: []string{"arena", "scoring", "sdk/go/modeltext"}, why: "actor: its parts are handed in"},
 		{dir: "arena/rehearsal", ours: domain, why: "actor: its parts are handed in"},
 		{dir: "league/pack", ours: []string{"arena", "arena/plaintext", "scoring"}, why: "pure: where tasks come from"},
 		{dir: "league/matching", why: "pure: graphs and weights, standard library only"},
@@ -211,6 +211,7 @@ func importRules() []importRule {
 			dir: "sdk/go/arenaagent/*", ours: []string{"sdk/go/arenaagent"}, why: "what authors test their agents with, and other protocols for their agents",
 			outside: []string{"github.com/gowebpki/jcs", "github.com/mr-tron/base58", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/coder/websocket"},
 		},
+		{dir: "sdk/go/modeltext", why: "a part of the SDK that the judges use too: it imports the standard library only"},
 		{dir: "examples/*", ours: []string{"sdk/go/*"}, why: "examples import only the SDK, as the agents of others do"},
 
 		{

@@ -56,7 +56,7 @@ func TestQuiz_deterministic(t *testing.T) {
 	replies[1].Reason = arena.ReasonJudgeLimit
 	q, r := closed(t, p, replies, nil)
 	want := game.Result{
-		Verdict: arena.Verdict{Judge: "number", Version: "number-1", Seats: []arena.SeatVerdict{
+		Verdict: arena.Verdict{Judge: "number", Version: "number-2", Seats: []arena.SeatVerdict{
 			{AgentID: "a", Points: arena.OnePoint}, {AgentID: "b", Reason: arena.ReasonJudgeLimit}, {AgentID: "c"},
 		}},
 		Scores: []game.Score{{Points: arena.OnePoint}, {Reason: arena.ReasonJudgeLimit}, {}},

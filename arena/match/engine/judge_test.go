@@ -115,7 +115,7 @@ func TestEngine_PureVerdict(t *testing.T) {
 	verdicts, err := b.store.Verdicts(t.Context(), m.ID)
 	b.ok(err)
 	want := arena.Verdict{
-		MatchID: m.ID, Round: 1, Judge: "exact", Version: "exact-1",
+		MatchID: m.ID, Round: 1, Judge: "exact", Version: "exact-2",
 		Seats: []arena.SeatVerdict{{AgentID: "ag_0", Points: arena.OnePoint}, {AgentID: "ag_1"}}, At: verdicts[0].At,
 	}
 	if d := cmp.Diff(want, verdicts[0]); d != "" || len(verdicts) != 3 {
