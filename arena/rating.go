@@ -188,15 +188,13 @@ type RatedSeat struct {
 // FitLine is the result of a league's refit for one agent (docs/rules.md, section
 // 7): a strength from all its results at once, with its uncertainty.
 type FitLine struct {
-	AgentID   string    `json:"agent_id"`
-	Rating    MilliElo  `json:"rating"`
-	Low       MilliElo  `json:"low"` // of the 95 % interval
-	High      MilliElo  `json:"high"`
-	RankLow   int       `json:"rank_low"` // best rank that the interval allows
-	RankHigh  int       `json:"rank_high"`
-	Component int       `json:"island"` // connected component of the graph of matches
-	Glicko    *MilliElo `json:"glicko,omitempty"`
-	GlickoRD  *MilliElo `json:"glicko_rd,omitempty"` // rating deviation
+	AgentID   string   `json:"agent_id"`
+	Rating    MilliElo `json:"rating"`
+	Low       MilliElo `json:"low"` // of the 95 % interval
+	High      MilliElo `json:"high"`
+	RankLow   int      `json:"rank_low"` // best rank that the interval allows
+	RankHigh  int      `json:"rank_high"`
+	Component int      `json:"island"` // connected component of the graph of matches
 }
 
 // Fit is the newest refit of a league.

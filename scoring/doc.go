@@ -6,11 +6,11 @@
 // system "agora-elo-1". Package arena/judge queries external judges,
 // arena/match/engine runs rounds, and store writes ratings.
 //
-// It also owns the statistics that do not affect ratings: refits, Glicko-2,
+// It also owns the statistics that do not affect ratings: refits,
 // calibration and anomalies.
 //
 // Everything here is a pure function: no clock, no randomness, no storage, and
-// the same bits on every architecture, but for refits and Glicko-2, which may
+// the same bits on every architecture, but for refits, which may
 // differ in the last digit shown. Answers of the judge code run in worker
 // processes (arena/script); scoring names the calls and compares the results.
 // It imports arena, the strict JSON decoder, the standard library and Unicode

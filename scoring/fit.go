@@ -37,8 +37,6 @@ const MaxFitAgents = 2000
 //     the largest; components of the same size are in order of their first id.
 //     Only the virtual draws compare agents of different components, which the
 //     intervals show.
-//
-// Glicko and GlickoRD are those of Glicko.
 func Fit(results []arena.RatedResult) ([]arena.FitLine, error) {
 	f := NewRefit()
 	for _, r := range results {
@@ -54,7 +52,6 @@ type Refit struct {
 	owners map[string]int32 // from 1
 	seats  []fitSeat        // of all results, one after the other
 	ends   []int            // where the seats of each result end
-	glicko glicko
 }
 
 type fitSeat struct {
@@ -65,24 +62,18 @@ type fitSeat struct {
 // NewRefit returns an empty refit.
 func NewRefit() *Refit { return &Refit{index: map[string]int32{}, owners: map[string]int32{}} }
 
-// Add adds a result. Results must be added in the order of their settlements.
+// Add adds a result.
 func (f *Refit) Add(r arena.RatedResult) {
-	f.glicko.at(r.At)
-	begin := len(f.seats)
 	for _, s := range r.Seats {
 		agent, known := f.index[s.AgentID]
 		if !known {
 			agent = int32(len(f.agents)) //nolint:gosec // G115: fewer agents than 2^31
 			f.index[s.AgentID] = agent
 			f.agents = append(f.agents, s.AgentID)
-			f.glicko.join()
 		}
 		f.seats = append(f.seats, fitSeat{agent, f.owner(s.OwnerID), int32(s.Place)}) //nolint:gosec // G115: a place is a number of seats
 	}
 	f.ends = append(f.ends, len(f.seats))
-	games(f.seats[begin:], func(i, j int, score, weight float64) {
-		f.glicko.play(glickoGame{f.seats[begin+i].agent, f.seats[begin+j].agent, score, weight})
-	})
 }
 
 func (f *Refit) owner(id string) int32 {
@@ -135,8 +126,7 @@ const (
 	quantile975 = 1.959963984540054
 )
 
-// Lines returns the fit of the added results. It ends the last rating period of
-// Glicko-2, so nothing can be added afterwards.
+// Lines returns the fit of the added results.
 func (f *Refit) Lines() ([]arena.FitLine, error) {
 	n := len(f.agents)
 	if n > MaxFitAgents {
@@ -145,7 +135,7 @@ func (f *Refit) Lines() ([]arena.FitLine, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	order := f.sort()
+	f.sort()
 	m := newModel(f)
 	if err := m.maximize(); err != nil {
 		return nil, err
@@ -153,9 +143,8 @@ func (f *Refit) Lines() ([]arena.FitLine, error) {
 	m.center()
 	variances := m.variances(m.spread(f))
 	components := f.components()
-	shadow := f.glicko.finish()
 	lines := make([]arena.FitLine, n)
-	for i, was := range order {
+	for i := range lines {
 		margin := quantile975 * math.Sqrt(variances[i])
 		lines[i] = arena.FitLine{
 			AgentID:   f.agents[i],
@@ -163,7 +152,6 @@ func (f *Refit) Lines() ([]arena.FitLine, error) {
 			Low:       arena.StartRating + milliElo(eloPerNat*(m.theta[i]-margin)),
 			High:      arena.StartRating + milliElo(eloPerNat*(m.theta[i]+margin)),
 			Component: components[i],
-			Glicko:    &shadow[was].Rating, GlickoRD: &shadow[was].Deviation,
 		}
 	}
 	rankRanges(lines)
@@ -171,9 +159,8 @@ func (f *Refit) Lines() ([]arena.FitLine, error) {
 }
 
 // sort numbers the agents in the order of their ids, so that the fit does not
-// depend on the order of the results. It returns the previous number of each
-// agent by its new one.
-func (f *Refit) sort() []int32 {
+// depend on the order of the results.
+func (f *Refit) sort() {
 	order := make([]int32, len(f.agents))
 	for i := range order {
 		order[i] = int32(i)
@@ -188,7 +175,6 @@ func (f *Refit) sort() []int32 {
 	for i := range f.seats {
 		f.seats[i].agent = now[f.seats[i].agent]
 	}
-	return order
 }
 
 // components numbers the connected groups of agents from 1, by size.
@@ -243,3 +229,6 @@ func rankRanges(lines []arena.FitLine) {
 		lines[i].RankHigh = len(highs) - below
 	}
 }
+
+// milliElo rounds Elo to thousandths.
+func milliElo(elo float64) arena.MilliElo { return arena.MilliElo(math.Round(1000 * elo)) }

@@ -54,13 +54,12 @@ func TestAPI_listStandings_fit(t *testing.T) {
 	}
 	err := w.store.SaveFit(t.Context(), arena.Fit{League: "quiz", Settlement: 1, At: testNow, Lines: []arena.FitLine{{
 		AgentID: b, Rating: 1_600_000, Low: 1_500_000, High: 1_700_500, RankLow: 1, RankHigh: 2, Component: 1,
-		Glicko: new(arena.MilliElo(1_550_000)), GlickoRD: new(arena.MilliElo(80_250)),
 	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := w.do("GET", "/v1/leagues/quiz/standings", "", nil).is(200)
-	const want = `"fit":{"rating":1600.000,"low":1500.000,"high":1700.500,"rank_low":1,"rank_high":2,"island":1,"glicko":1550.000,"glicko_rd":80.250}`
+	const want = `"fit":{"rating":1600.000,"low":1500.000,"high":1700.500,"rank_low":1,"rank_high":2,"island":1}`
 	if strings.Count(string(r.body), `"fit":`) != 1 || !strings.Contains(string(r.body), want) {
 		t.Errorf("standings: %s", r.body)
 	}

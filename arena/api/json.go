@@ -352,12 +352,6 @@ func (f *fitView) appendJSON(b []byte) []byte {
 	b = appendInt(append(b, `,"rank_low":`...), f.RankLow)
 	b = appendInt(append(b, `,"rank_high":`...), f.RankHigh)
 	b = appendInt(append(b, `,"island":`...), f.Component)
-	if f.Glicko != nil {
-		b = f.Glicko.AppendJSON(append(b, `,"glicko":`...))
-	}
-	if f.GlickoRD != nil {
-		b = f.GlickoRD.AppendJSON(append(b, `,"glicko_rd":`...))
-	}
 	return append(b, '}')
 }
 

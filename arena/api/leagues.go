@@ -253,14 +253,12 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 
 // fitView is an agent in the refit of its league (docs/rules.md, section 7).
 type fitView struct {
-	Rating    arena.MilliElo  `json:"rating" doc:"By the Bradley-Terry model; the mean of all agents is 1500."`
-	Low       arena.MilliElo  `json:"low" doc:"Of the 95 % interval, clustered by match."`
-	High      arena.MilliElo  `json:"high"`
-	RankLow   int             `json:"rank_low" minimum:"1" doc:"1 + those who are surely better: their interval lies above."`
-	RankHigh  int             `json:"rank_high" minimum:"1" doc:"How many are not surely worse, itself among them."`
-	Component int             `json:"island" minimum:"1" doc:"Connected component. Agents of different ones have no chain of matches between them; 1 is the largest."`
-	Glicko    *arena.MilliElo `json:"glicko,omitempty" doc:"By Glicko-2, in periods of a day; only for comparison."`
-	GlickoRD  *arena.MilliElo `json:"glicko_rd,omitempty" doc:"Its rating deviation."`
+	Rating    arena.MilliElo `json:"rating" doc:"By the Bradley-Terry model; the mean of all agents is 1500."`
+	Low       arena.MilliElo `json:"low" doc:"Of the 95 % interval, clustered by match."`
+	High      arena.MilliElo `json:"high"`
+	RankLow   int            `json:"rank_low" minimum:"1" doc:"1 + those who are surely better: their interval lies above."`
+	RankHigh  int            `json:"rank_high" minimum:"1" doc:"How many are not surely worse, itself among them."`
+	Component int            `json:"island" minimum:"1" doc:"Connected component. Agents of different ones have no chain of matches between them; 1 is the largest."`
 }
 
 // fits returns the newest refit of a league by agent.
@@ -273,7 +271,7 @@ func (h *leagueHandlers) fits(ctx context.Context, slug string) (map[string]*fit
 	for _, l := range f.Lines {
 		fits[l.AgentID] = &fitView{
 			Rating: l.Rating, Low: l.Low, High: l.High, RankLow: l.RankLow, RankHigh: l.RankHigh,
-			Component: l.Component, Glicko: l.Glicko, GlickoRD: l.GlickoRD,
+			Component: l.Component,
 		}
 	}
 	return fits, nil

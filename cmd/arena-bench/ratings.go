@@ -23,7 +23,7 @@ type BenchRatingsCmd struct {
 // Help describes what is measured.
 func (c *BenchRatingsCmd) Help() string {
 	return `Measures processor time of what ratings cost, from memory: the replay of duels by
-agora-elo-1, a refit of them with intervals and Glicko-2, and the settlement of one
+agora-elo-1, a refit of them with intervals, and the settlement of one
 large match of 20 rounds. Beside each a bare loop on the same machine: as many calls of
 math.Pow as there are pairs; for the refit one textbook Cholesky factorization of a
 matrix of all agents. Each is done three times, and the least counts.`

@@ -129,7 +129,7 @@ func fits(f *fixture) {
 	f.league("trivia")
 	f.equal(arena.Fit{League: "trivia"}, must(f.Fit(ctx, "trivia"))(f))
 	fit := arena.Fit{League: "trivia", Settlement: 3, At: start, Lines: []arena.FitLine{{
-		AgentID: "ag_a", Rating: 1_512_345, Low: 1_400_000, High: 1_600_000, RankLow: 1, RankHigh: 3, Glicko: new(arena.MilliElo(1_500_500)),
+		AgentID: "ag_a", Rating: 1_512_345, Low: 1_400_000, High: 1_600_000, RankLow: 1, RankHigh: 3,
 	}}}
 	f.ok(f.SaveFit(ctx, arena.Fit{League: "trivia", At: start}))
 	f.ok(f.SaveFit(ctx, fit))
