@@ -47,7 +47,8 @@ func TestCommand_world(t *testing.T) {
 		Folder string   `json:"folder"`
 		Env    []string `json:"env"`
 	}
-	if err != nil || json.Unmarshal(got.Raw, &reply) != nil || reply.Answer != defaultPrompt+"\n\n"+promptFor(task) {
+	if err != nil || json.Unmarshal(got.Raw, &reply) != nil ||
+		!strings.HasPrefix(reply.Answer, defaultPrompt+"\n\n<task-") || !strings.Contains(reply.Answer, ">\n"+textOf(task)+"</task-") {
 		t.Errorf("input is %s, %v", got.Raw, err)
 	}
 	got, err = answered(t, stubCommand(t, []string{"ARENA_AGENT_KEY=secret", "Arena_Token=secret", "OPENAI_API_KEY=own"}, "world"), task, plenty)

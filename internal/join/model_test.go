@@ -91,7 +91,7 @@ func TestModel_request(t *testing.T) {
 		t.Fatal(err)
 	}
 	if request.Model != "acme/small-1" || !request.Stream || !request.Options.IncludeUsage || len(request.Messages) != 2 ||
-		request.Messages[0] != (chatMessage{"system", "Be brief."}) || request.Messages[1] != (chatMessage{"user", promptFor(task)}) {
+		request.Messages[0] != (chatMessage{"system", "Be brief."}) || request.Messages[1].Role != "user" || !strings.Contains(request.Messages[1].Content, ">\n"+textOf(task)+"</task-") {
 		t.Errorf("request is %+v", request)
 	}
 	if m.Name() != "small-1" {
