@@ -3,13 +3,12 @@ package join
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"mime"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -24,6 +23,7 @@ type completion struct {
 	thoughts *pace // reasoning
 	results  *pace // text of the answer
 	text     strings.Builder
+	finish   string            // why the model ended; "": it has not
 	calls    map[int]*toolCall // by index
 	tokens   int64
 	bytes    int
@@ -44,43 +44,114 @@ func newCompletion(events *arenaagent.Events) *completion {
 // chunk is a part of a streamed completion, or a whole one.
 type chunk struct {
 	Choices []struct {
-		Delta   delta `json:"delta"`
-		Message delta `json:"message"`
+		Delta        delta  `json:"delta"`
+		Message      delta  `json:"message"`
+		FinishReason string `json:"finish_reason"`
 	} `json:"choices"`
 	Usage *struct {
 		CompletionTokens int64 `json:"completion_tokens"`
 		TotalTokens      int64 `json:"total_tokens"`
 	} `json:"usage"`
-	Error *struct {
-		Message string `json:"message"`
-	} `json:"error"`
+	Error *problem `json:"error"`
 }
 
 type delta struct {
-	Content          string `json:"content"`
-	ReasoningContent string `json:"reasoning_content"` // vLLM, llama.cpp
-	Reasoning        string `json:"reasoning"`         // Ollama
+	Content          content `json:"content"`
+	ReasoningContent content `json:"reasoning_content"` // vLLM, llama.cpp
+	Reasoning        content `json:"reasoning"`         // Ollama
 	ToolCalls        []struct {
 		Index    int `json:"index"`
 		Function struct {
-			Name      string `json:"name"`
-			Arguments string `json:"arguments"`
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"` // a string that holds JSON, or JSON
 		} `json:"function"`
 	} `json:"tool_calls"`
 }
 
-// read reads a response: server-sent events, or one JSON object from an endpoint
-// that does not stream.
-func (c *completion) read(resp *http.Response) error {
-	body := io.LimitReader(resp.Body, 4*maxModelText)
-	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "application/json" {
-		data, err := io.ReadAll(body)
-		if err != nil {
-			return fmt.Errorf("read the completion: %w", err)
-		}
-		return c.add(data)
+// content is the text of a message: a string, or the text parts of a list of parts.
+type content string
+
+// UnmarshalJSON never fails: what holds no text, such as null or an image, is empty.
+func (c *content) UnmarshalJSON(data []byte) error {
+	var text string
+	var parts []json.RawMessage
+	var part struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
 	}
-	lines := bufio.NewScanner(body)
+	*c = ""
+	switch {
+	case json.Unmarshal(data, &text) == nil:
+		*c = content(text)
+	case json.Unmarshal(data, &parts) == nil:
+		for _, p := range parts {
+			var inner content
+			_ = inner.UnmarshalJSON(p)
+			*c += inner
+		}
+	case json.Unmarshal(data, &part) == nil && (part.Type == "" || strings.HasSuffix(part.Type, "text")):
+		*c = content(part.Text)
+	}
+	return nil
+}
+
+// problem is the message of an error: a string, or the member message of an object.
+type problem string
+
+// UnmarshalJSON never fails: an error without a message is quoted as it is.
+func (p *problem) UnmarshalJSON(data []byte) error {
+	var text string
+	var object struct {
+		Message string `json:"message"`
+	}
+	switch {
+	case json.Unmarshal(data, &text) == nil:
+		*p = problem(text)
+	case json.Unmarshal(data, &object) == nil && object.Message != "":
+		*p = problem(object.Message)
+	default:
+		*p = problem(data)
+	}
+	return nil
+}
+
+// errCutOff is returned for a completion that ended before its end. Half an answer
+// is another answer, so it is never played.
+var errCutOff = errors.New("the completion was cut off")
+
+func cutOff(cause error) error {
+	if cause == nil {
+		return passingError{errCutOff, 0}
+	}
+	return passingError{fmt.Errorf("%w: %w", errCutOff, cause), 0}
+}
+
+// read reads a completion: server-sent events, or one JSON object from an endpoint
+// that does not stream, whatever the type that its header names.
+func (c *completion) read(body io.Reader) error {
+	in := bufio.NewReader(io.LimitReader(body, 4*maxModelText))
+	first, err := in.Peek(1)
+	for err == nil && bytes.ContainsAny(first, " \t\r\n") {
+		_, _ = in.Discard(1) // it was peeked at
+		first, err = in.Peek(1)
+	}
+	switch {
+	case err != nil:
+		return cutOff(err)
+	case first[0] == '<':
+		return errors.New("the endpoint sent a web page, and no completion (check --base-url)")
+	case first[0] != '{':
+		return c.readStream(in)
+	}
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return cutOff(err)
+	}
+	return c.add(data)
+}
+
+func (c *completion) readStream(in io.Reader) error {
+	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxModelText)
 	for lines.Scan() {
 		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
@@ -95,19 +166,25 @@ func (c *completion) read(resp *http.Response) error {
 			return err
 		}
 	}
-	if err := lines.Err(); err != nil {
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
 		return fmt.Errorf("read the completion: %w", err)
+	case c.finish == "": // with a reason, an endpoint may leave [DONE] out
+		return cutOff(err)
 	}
 	return nil
 }
 
 func (c *completion) add(data []byte) error {
 	var part chunk
-	if err := json.Unmarshal(data, &part); err != nil {
+	switch err := json.Unmarshal(data, &part); {
+	case !json.Valid(data):
+		return cutOff(err)
+	case err != nil:
 		return fmt.Errorf("read the completion: %w", err)
 	}
 	if part.Error != nil {
-		return fmt.Errorf("the completion failed: %s", shorten(part.Error.Message, maxLine))
+		return fmt.Errorf("the completion failed: %s", shorten(string(*part.Error), maxLine))
 	}
 	if u := part.Usage; u != nil {
 		if c.tokens = u.CompletionTokens; c.tokens == 0 {
@@ -117,15 +194,18 @@ func (c *completion) add(data []byte) error {
 	if len(part.Choices) == 0 {
 		return nil
 	}
+	c.finish = cmp.Or(part.Choices[0].FinishReason, c.finish)
 	for _, d := range []delta{part.Choices[0].Delta, part.Choices[0].Message} {
 		if c.bytes += len(d.Content) + len(d.Reasoning) + len(d.ReasoningContent); c.bytes > maxModelText {
 			return fmt.Errorf("the completion has more than %d bytes", maxModelText)
 		}
-		c.thoughts.add(d.ReasoningContent + d.Reasoning)
-		c.results.add(d.Content)
-		c.text.WriteString(d.Content)
+		c.thoughts.add(string(d.ReasoningContent + d.Reasoning))
+		c.results.add(string(d.Content))
+		c.text.WriteString(string(d.Content))
 		for _, t := range d.ToolCalls {
-			c.call(t.Index, t.Function.Name, t.Function.Arguments)
+			arguments := string(t.Function.Arguments)
+			_ = json.Unmarshal(t.Function.Arguments, &arguments)
+			c.call(t.Index, t.Function.Name, arguments)
 		}
 	}
 	return nil

@@ -338,7 +338,7 @@ func TestRun_modelKey(t *testing.T) {
 		if r.Header.Get("Authorization") != "Bearer sk-own" {
 			t.Errorf("the model gets %v", r.Header)
 		}
-		streamed(`{"choices":[{"delta":{"reasoning_content":"Not Sydney."}}]}`, content("Canberra"),
+		streamed(`{"choices":[{"delta":{"reasoning_content":"Not Sydney."}}]}`, part("Canberra"),
 			`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"search","arguments":"{\"q\":"}}]}}]}`,
 			`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}}]}`, usage)(rw, r)
 	})

@@ -12,6 +12,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -36,7 +37,15 @@ type Model struct {
 	key    string
 	prompt string
 	client *http.Client
+	form   atomic.Int32 // that the endpoint accepts
 }
+
+// The forms of a request, from what is wanted to what every endpoint knows.
+const (
+	streamWithUsage int32 = iota
+	streamOnly
+	wholeReply
+)
 
 // NewModel returns the source of a model. prompt replaces the default one unless
 // it is empty.
@@ -54,7 +63,10 @@ func NewModel(name, baseURL, key, prompt string) (*Model, error) {
 	if prompt == "" {
 		prompt = defaultPrompt
 	}
-	return &Model{name: name, url: strings.TrimRight(baseURL, "/") + "/chat/completions", key: key, prompt: prompt, client: newClient()}, nil
+	if !strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions") {
+		u = u.JoinPath("chat/completions")
+	}
+	return &Model{name: name, url: u.String(), key: key, prompt: prompt, client: newClient()}, nil
 }
 
 // Name returns the name of the model without its publisher.
@@ -64,10 +76,12 @@ func (m *Model) Name() string { return path.Base(m.name) }
 type chatRequest struct {
 	Model    string        `json:"model"`
 	Messages []chatMessage `json:"messages"`
-	Stream   bool          `json:"stream"`
-	Options  struct {
-		IncludeUsage bool `json:"include_usage"`
-	} `json:"stream_options"`
+	Stream   bool          `json:"stream,omitempty"`
+	Options  *chatOptions  `json:"stream_options,omitempty"`
+}
+
+type chatOptions struct {
+	IncludeUsage bool `json:"include_usage"`
 }
 
 type chatMessage struct {
@@ -75,26 +89,50 @@ type chatMessage struct {
 	Content string `json:"content"`
 }
 
-// Answer requests one completion. Its streamed text becomes events.
+// passingError is an error that another request may not meet: an endpoint that is busy,
+// or a completion that was cut off.
+type passingError struct {
+	error
+	wait time.Duration // before the other request
+}
+
+// Unwrap returns the error.
+func (p passingError) Unwrap() error { return p.error }
+
+// Answer requests one completion. Its streamed text becomes events. What may pass
+// is tried again, while there is time.
 func (m *Model) Answer(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
-	request := chatRequest{Model: m.name, Stream: true, Messages: []chatMessage{{"system", m.prompt}, {"user", promptFor(task)}}}
-	request.Options.IncludeUsage = true
-	body, err := json.Marshal(request)
-	if err != nil {
-		return arenaagent.Answer{}, err
+	messages := []chatMessage{{"system", m.prompt}, {"user", promptFor(task)}}
+	for attempt := 1; ; attempt++ {
+		answer, err := m.ask(ctx, messages, task, events)
+		if ctx.Err() != nil {
+			return arenaagent.Answer{}, ctx.Err()
+		}
+		p, again := errors.AsType[passingError](err)
+		if end, ok := ctx.Deadline(); !again || attempt == modelAttempts || ok && time.Until(end) <= p.wait {
+			return answer, err
+		}
+		timer := time.NewTimer(p.wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return arenaagent.Answer{}, ctx.Err()
+		}
 	}
-	resp, err := m.send(ctx, body)
+}
+
+// ask makes one request and reads its completion.
+func (m *Model) ask(ctx context.Context, messages []chatMessage, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
+	resp, err := m.send(ctx, messages)
 	if err != nil {
 		return arenaagent.Answer{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	c := newCompletion(events)
-	err = c.read(resp)
+	err = c.read(resp.Body)
 	c.end()
-	switch {
-	case ctx.Err() != nil:
-		return arenaagent.Answer{}, ctx.Err()
-	case err != nil:
+	if err != nil {
 		return arenaagent.Answer{}, err
 	}
 	answer, err := c.answer(task)
@@ -104,32 +142,31 @@ func (m *Model) Answer(ctx context.Context, task *arenaagent.Task, events *arena
 	return answer, nil
 }
 
-// send posts a request. It repeats one that the endpoint cannot take now, while
-// there is time.
-func (m *Model) send(ctx context.Context, body []byte) (*http.Response, error) {
-	for attempt := 1; ; attempt++ {
+// send posts a request in the form that the endpoint accepted last. An endpoint
+// that refuses a request may not know stream_options, or streams, so it gets the
+// same request without them; what it then accepts is remembered.
+func (m *Model) send(ctx context.Context, messages []chatMessage) (*http.Response, error) {
+	for form := m.form.Load(); ; form++ {
+		request := chatRequest{Model: m.name, Messages: messages, Stream: form < wholeReply}
+		if form == streamWithUsage {
+			request.Options = &chatOptions{IncludeUsage: true}
+		}
+		body, err := json.Marshal(request)
+		if err != nil {
+			return nil, err
+		}
 		resp, err := m.post(ctx, body)
-		if err != nil || resp.StatusCode == http.StatusOK {
-			return resp, err
+		if err != nil {
+			return nil, err
 		}
-		refused := m.refused(resp)
+		if resp.StatusCode == http.StatusOK {
+			m.form.Store(form)
+			return resp, nil
+		}
+		err = m.refused(resp)
 		_ = resp.Body.Close()
-		if resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests || attempt == modelAttempts {
-			return nil, refused
-		}
-		wait := modelRetry
-		if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n >= 0 {
-			wait = time.Duration(min(n, 3600)) * time.Second
-		}
-		if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait {
-			return nil, refused
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, ctx.Err()
+		if form == wholeReply || resp.StatusCode != http.StatusBadRequest && resp.StatusCode != http.StatusUnprocessableEntity {
+			return nil, err
 		}
 	}
 }
@@ -140,7 +177,6 @@ func (m *Model) post(ctx context.Context, body []byte) (*http.Response, error) {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "text/event-stream")
 	if m.key != "" {
 		req.Header.Set("Authorization", "Bearer "+m.key)
 	}
@@ -150,6 +186,8 @@ func (m *Model) post(ctx context.Context, body []byte) (*http.Response, error) {
 		return nil, ctx.Err()
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return nil, fmt.Errorf("%w: nothing listens at %s", arenaagent.ErrUnavailable, m.url)
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		return nil, passingError{fmt.Errorf("%w: %w", arenaagent.ErrUnavailable, err), 0}
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", arenaagent.ErrUnavailable, err)
 	}
@@ -159,19 +197,28 @@ func (m *Model) post(ctx context.Context, body []byte) (*http.Response, error) {
 // refused returns the error of a response that is not a completion.
 func (m *Model) refused(resp *http.Response) error {
 	var problem struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
+		Error problem `json:"error"`
 	}
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // the status alone will do
 	err := fmt.Errorf("%s answered %s", m.url, resp.Status)
-	if json.Unmarshal(data, &problem) == nil && problem.Error.Message != "" {
-		err = fmt.Errorf("%w: %s", err, shorten(m.withoutKey(problem.Error.Message), maxLine))
+	if json.Unmarshal(data, &problem) == nil && problem.Error != "" {
+		err = fmt.Errorf("%w: %s", err, shorten(m.withoutKey(string(problem.Error)), maxLine))
 	}
-	if resp.StatusCode == http.StatusTooManyRequests {
-		return errors.Join(arenaagent.ErrRateLimited, err)
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
+		return fmt.Errorf("%w (check OPENAI_API_KEY)", err)
+	case resp.StatusCode == http.StatusNotFound:
+		return fmt.Errorf("%w (check --model and --base-url)", err)
+	case resp.StatusCode == http.StatusTooManyRequests:
+		err = errors.Join(arenaagent.ErrRateLimited, err)
+	case resp.StatusCode < 500:
+		return err
 	}
-	return err
+	wait := modelRetry
+	if n, bad := strconv.Atoi(resp.Header.Get("Retry-After")); bad == nil && n >= 0 {
+		wait = time.Duration(min(n, 3600)) * time.Second
+	}
+	return passingError{err, wait}
 }
 
 // withoutKey removes the key from a message; some endpoints quote it.
