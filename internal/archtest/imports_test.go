@@ -235,7 +235,7 @@ func importRules() []importRule {
 			dir: "e2e", why: "tests of the built programs",
 			tests: []string{"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/keyfunc/v3", "github.com/MicahParks/jwkset", "github.com/jackc/pgx/v5", "modernc.org/sqlite", "github.com/modelcontextprotocol/go-sdk"},
 		},
-		{dir: "internal/join", ours: []string{"internal/apiclient", "internal/userconfig", "sdk/go/arenaagent"}, why: "the player behind arena join: an agent as authors write them, and the API as its clients see it"},
+		{dir: "internal/join", ours: []string{"internal/apiclient", "internal/userconfig", "sdk/go/arenaagent", "sdk/go/modeltext"}, why: "the player behind arena join: an agent as authors write them, and the API as its clients see it"},
 		{
 			dir: "internal/cli", ours: []string{"internal/apiclient", "internal/userconfig"}, why: "the client side of the command line: what a terminal and a stored login need",
 			outside: []string{"github.com/alecthomas/kong", "golang.org/x/term", "golang.org/x/text/width"},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/agora-go/arenaagent"
+	"github.com/agora-arena/agora-go/modeltext"
 	"github.com/agora-arena/arena/arena/plaintext"
 )
 
@@ -77,8 +78,8 @@ func (c *Command) Stray() string {
 	return ""
 }
 
-// Answer runs the program. Its input is the prompt and the task; its answer is
-// the only JSON object of its output or the last line.
+// Answer runs the program. Its input is the prompt and the task; its output is read
+// as that of a model, or is a whole reply.
 func (c *Command) Answer(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
 	folder, err := os.MkdirTemp("", "arena-task-")
 	if err != nil {
@@ -129,16 +130,17 @@ func (c *Command) failed(err error, last string) error {
 	return err
 }
 
-// replyOf returns the answer in the output of a program.
+// replyOf returns the reply that the output of a program is, or the answer in it.
 func replyOf(text string, task *arenaagent.Task) (arenaagent.Answer, error) {
+	text = modeltext.Clean(text)
 	if object, ok := objectOf(text); ok {
 		return arenaagent.Answer{Raw: object}, nil
 	}
-	answer := answerOf(lastLine(text), task)
-	if answer == "" {
+	answer, _ := answerIn(text, task, 0)
+	if answer.Value == "" && answer.Raw == nil {
 		return arenaagent.Answer{}, errNoAnswer
 	}
-	return arenaagent.Answer{Value: answer}, nil
+	return answer, nil
 }
 
 // shorten bounds a text to n characters.

@@ -24,7 +24,8 @@ func TestCommand_answers(t *testing.T) {
 		raw   string
 	}{
 		"last line":       {[]string{"first option"}, "Canberra", ""},
-		"marker":          {[]string{"print", "Thinking.\nANSWER: canberra"}, "Canberra", ""},
+		"marker":          {[]string{"print", "Thinking.\nANSWER: canberra"}, "canberra", ""},
+		"JSON in a fence": {[]string{"print", "```json\n{\"answer\": 42}\n```\n"}, "", `{"answer": 42}`},
 		"JSON":            {[]string{"print", ` {"answer": 42, "tokens": 7}` + "\n"}, "", `{"answer": 42, "tokens": 7}`},
 		"JSON and more":   {[]string{"print", `{"answer": 1}` + "\nSydney"}, "Sydney", ""},
 		"JSON without it": {[]string{"print", `{"result": 1}`}, `{"result": 1}`, ""},

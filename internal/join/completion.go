@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/agora-arena/agora-go/arenaagent"
+	"github.com/agora-arena/agora-go/modeltext"
 )
 
 const maxToolCalls = 32 // of one completion
@@ -242,40 +243,18 @@ func (c *completion) end() {
 	}
 }
 
-// thinkEnd ends the reasoning that some models write into their text.
-const thinkEnd = "</think>"
-
-// answer returns the answer in the text.
+// answer returns the answer in the text. A model that was stopped before it had marked
+// an answer, or while it was thinking, has not answered.
 func (c *completion) answer(task *arenaagent.Task) (arenaagent.Answer, error) {
-	text := c.text.String()
-	if i := strings.LastIndex(text, thinkEnd); i >= 0 {
-		text = text[i+len(thinkEnd):]
+	text := modeltext.Clean(c.text.String())
+	answer, marked := answerIn(text, task, c.tokens)
+	switch stopped := slices.Contains([]string{"length", "model_length", "max_tokens", "content_filter", "error"}, c.finish); {
+	case stopped && !marked, strings.HasPrefix(strings.ToLower(text), "<think"):
+		return arenaagent.Answer{}, cutOff(fmt.Errorf("finish_reason is %q", c.finish))
+	case answer.Value != "" || answer.Raw != nil:
+		return answer, nil
+	case len(c.calls) > 0:
+		return arenaagent.Answer{}, errors.New("it called a tool and gave no answer")
 	}
-	if strings.TrimSpace(text) == "" {
-		if len(c.calls) > 0 {
-			return arenaagent.Answer{}, errors.New("it called a tool and gave no answer")
-		}
-		return arenaagent.Answer{}, errNoAnswer
-	}
-	value := answerOf(text, task)
-	if task.OutputFormat == "json" {
-		if raw, ok := jsonAnswer(text, c.tokens); ok {
-			return arenaagent.Answer{Raw: raw}, nil
-		}
-	}
-	return arenaagent.Answer{Value: value, Tokens: c.tokens}, nil
-}
-
-// jsonAnswer returns a reply whose answer is the JSON value that a text holds
-// between its first and its last bracket.
-func jsonAnswer(text string, tokens int64) (json.RawMessage, bool) {
-	from, to := strings.IndexAny(text, "{["), strings.LastIndexAny(text, "}]")
-	if from < 0 || to < from || !json.Valid([]byte(text[from:to+1])) {
-		return nil, false
-	}
-	raw, err := json.Marshal(struct {
-		Answer json.RawMessage `json:"answer"`
-		Tokens int64           `json:"tokens,omitempty"`
-	}{json.RawMessage(text[from : to+1]), tokens})
-	return raw, err == nil && len(raw) <= maxReply
+	return arenaagent.Answer{}, errNoAnswer
 }

@@ -58,8 +58,8 @@ func TestModel_answers(t *testing.T) {
 		want  arenaagent.Answer
 		raw   string
 	}{
-		"streamed": {serve: streamed(part("Not Sydney."), part("\nANS"), part("WER: B"), usage), task: task, want: arenaagent.Answer{Value: "Canberra", Tokens: 12}},
-		"number":   {serve: streamed(part("It is **42**.")), task: number, want: arenaagent.Answer{Value: "42"}},
+		"streamed": {serve: streamed(part("Not Sydney."), part("\nANS"), part("WER: B"), usage), task: task, want: arenaagent.Answer{Value: "B", Tokens: 12}},
+		"number":   {serve: streamed(part("It is **42**.")), task: number, want: arenaagent.Answer{Value: "It is **42**."}},
 		"json":     {serve: streamed(part("```json\n{\"x\": 1}\n```"), usage), task: object, raw: `{"answer":{"x":1},"tokens":12}`},
 		"reasoning in the text": {
 			serve: streamed(part("<think>ANSWER: Sydney</think>Canberra")), task: task, want: arenaagent.Answer{Value: "Canberra"},
@@ -215,7 +215,11 @@ func TestModel_cutOff(t *testing.T) {
 			_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"The capit"}}]}`)
 			abort(w)
 		},
-		"empty": func(http.ResponseWriter, *http.Request) {},
+		"empty":                      func(http.ResponseWriter, *http.Request) {},
+		"too many tokens":            streamed(part("The capital of Australia is Can"), finish("length")),
+		"too many tokens, no answer": streamed(part("I think.\nANSWER:"), finish("length")),
+		"too many thoughts":          streamed(part("<think>\nMaybe it is\nANSWER: Sydney"), finish("length")),
+		"filtered":                   streamed(part("The capital"), finish("content_filter")),
 	} {
 		for _, good := range []int{modelAttempts, modelAttempts + 1} {
 			var calls sent
@@ -234,6 +238,15 @@ func TestModel_cutOff(t *testing.T) {
 				t.Errorf("%s: %+v, %v after %d requests", name, got, err, len(calls.bodies))
 			}
 		}
+	}
+}
+
+// What follows an answer may be cut off.
+func TestModel_cutOffLater(t *testing.T) {
+	t.Parallel()
+	m := modelAt(t, streamed(part("ANSWER: Canberra\n\nNote that it was founded in"), finish("length")))
+	if got, err := answered(t, m, &arenaagent.Task{}, plenty); err != nil || got.Value != "Canberra" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

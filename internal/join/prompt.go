@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/agora-arena/agora-go/arenaagent"
+	"github.com/agora-arena/agora-go/modeltext"
 )
 
 // defaultPrompt is what a program or a model reads before each task, unless the
@@ -79,163 +78,61 @@ func previousOf(task *arenaagent.Task, p *arenaagent.Previous) string {
 	return fmt.Sprintf("Your previous round: %s, %g points\n", p.Outcome, p.Points)
 }
 
-// marker matches the beginning of the line that holds the answer, with the
-// markup that models like to add.
-var marker = regexp.MustCompile(`(?i)^[\s*_#>` + "`" + `]*(?:final\s+)?answer\s*[*_]*\s*:[*_\s]*`)
-
-// maxAnswerText is how much of the end of a text is searched for an answer.
-const maxAnswerText = 32 << 10
-
-// answerOf returns the answer in a text: what follows the last line that begins
-// with ANSWER:, otherwise the last line that is not empty.
-func answerOf(text string, task *arenaagent.Task) string {
-	text = strings.ToValidUTF8(text[max(0, len(text)-maxAnswerText):], "")
-	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	answer, found := "", false
-	for i := len(lines) - 1; i >= 0 && !found; i-- {
-		if prefix := marker.FindString(lines[i]); prefix != "" {
-			answer, found = strings.TrimSpace(lines[i][len(prefix):]+"\n"+strings.Join(lines[i+1:], "\n")), true
-			if strings.Contains(prefix, "**") && strings.Count(answer, "**") == 1 {
-				answer = strings.TrimSuffix(answer, "**") // "**Answer: 42**"
-			}
+// answerIn returns the answer in a text as it was written, "" without one. Which move
+// or option it names is for the arena to decide, which says why it refuses one: a
+// guess here would play what nobody chose. marked reports whether the text marked it.
+func answerIn(text string, task *arenaagent.Task, tokens int64) (answer arenaagent.Answer, marked bool) {
+	text = modeltext.Clean(text)
+	value, marked := modeltext.Answer(text)
+	if object, ok := objectOf(text); ok && !marked {
+		value, marked = modeltext.Answer(string(object))
+	}
+	if task.OutputFormat == "json" {
+		if marked {
+			text = value
+		}
+		if raw := jsonReply(text, tokens); raw != nil {
+			return arenaagent.Answer{Raw: raw}, marked
 		}
 	}
-	if answer == "" {
-		answer = marker.ReplaceAllString(lastLine(text), "")
-	}
-	answer = unwrap(answer)
-	switch {
-	case len(task.Options) > 0:
-		return optionOf(answer, text, task.Options)
-	case task.OutputFormat == "number":
-		return numberOf(answer)
-	}
-	return answer
+	return arenaagent.Answer{Value: withoutBullet(value, task.Options), Tokens: tokens}, marked
 }
 
-// lastLine returns the last line that is not empty.
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return strings.TrimSpace(text[strings.LastIndexAny(text, "\r\n")+1:])
+// withoutBullet returns a line of the list of options without the mark that the prompt
+// put before it. With "- 5" where 5 and -5 are options, the arena decides.
+func withoutBullet(answer string, options []string) string {
+	option, ok := strings.CutPrefix(answer, "- ")
+	if !ok || !slices.Contains(options, option) || slices.Contains(options, answer) || slices.Contains(options, "-"+option) {
+		return answer
+	}
+	return option
 }
 
-// unwrap removes quotes and markup around a text.
-func unwrap(s string) string {
-	for {
-		s = strings.TrimSpace(s)
-		inner := s
-		for _, pair := range []string{"**", "__", "`", `"`, "'", "*", "_"} {
-			if len(s) > 2*len(pair) && strings.HasPrefix(s, pair) && strings.HasSuffix(s, pair) && !strings.Contains(s[len(pair):len(s)-len(pair)], pair) {
-				inner = s[len(pair) : len(s)-len(pair)]
-				break
-			}
-		}
-		if inner == s {
-			return s
-		}
-		s = inner
-	}
-}
-
-// letter matches an answer that names an option by its letter or number: "B",
-// "(b)", "B) Canberra", "option 2".
-var letter = regexp.MustCompile(`(?i)^(?:option\s+)?\(?([a-z]|[0-9]{1,2})(?:[).:\]]\s*(.*))?$`)
-
-// optionOf returns the option that an answer means, or the answer itself when
-// that is not clear.
-func optionOf(answer, text string, options []string) string {
-	trimmed := strings.TrimRight(answer, ".! ")
-	for _, option := range options {
-		if strings.EqualFold(strings.TrimSpace(option), answer) || strings.EqualFold(strings.TrimRight(option, ".! "), trimmed) {
-			return option
-		}
-	}
-	if option, ok := onlyMention(answer, options); ok {
-		return option
-	}
-	if m := letter.FindStringSubmatch(trimmed); m != nil {
-		if i := optionIndex(m[1]); i < len(options) && i >= 0 {
-			return options[i]
-		}
-	}
-	for _, line := range slices.Backward(strings.Split(text, "\n")) {
-		if option, ok := onlyMention(line, options); ok {
-			return option
-		}
-	}
-	return answer
-}
-
-// optionIndex returns the index that a letter or a number from 1 on names.
-func optionIndex(name string) int {
-	if n, err := strconv.Atoi(name); err == nil {
-		return n - 1
-	}
-	return int(unicode.ToLower(rune(name[0]))) - 'a'
-}
-
-// onlyMention returns the option that a text mentions as a whole word, if it is
-// the only one. An option that is a part of another counts only by itself.
-func onlyMention(text string, options []string) (option string, ok bool) {
-	rest := " " + strings.ToLower(text) + " "
-	longest := slices.SortedStableFunc(slices.Values(options), func(a, b string) int { return len(b) - len(a) })
-	count := 0
-	for _, o := range longest {
-		name := strings.ToLower(strings.TrimSpace(o))
-		if name == "" {
-			continue
-		}
-		if cut, found := cutWord(rest, name); found {
-			rest = cut
-			option = o
-			count++
-		}
-	}
-	return option, count == 1
-}
-
-// cutWord removes every occurrence of a word that stands by itself.
-func cutWord(text, word string) (rest string, found bool) {
-	var kept strings.Builder
-	for {
-		i := strings.Index(text, word)
-		if i < 0 {
-			kept.WriteString(text)
-			return kept.String(), found
-		}
-		before, _ := utf8.DecodeLastRuneInString(text[:i])
-		after, _ := utf8.DecodeRuneInString(text[i+len(word):])
-		kept.WriteString(text[:i])
-		if isWord(before) || isWord(after) {
-			kept.WriteString(word)
-		} else {
-			kept.WriteString(" | ")
-			found = true
-		}
-		text = text[i+len(word):]
-	}
-}
-
-func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-
-// number matches a number, with separators of thousands.
-var number = regexp.MustCompile(`[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?|[-+]?\.\d+`)
-
-// numberOf returns the last number of an answer, or the answer without one.
-func numberOf(answer string) string {
-	if found := number.FindAllString(answer, -1); len(found) > 0 {
-		return strings.ReplaceAll(found[len(found)-1], ",", "")
-	}
-	return answer
-}
-
-// objectOf returns a text that is one JSON object and has the member answer.
+// objectOf returns the JSON object with the member answer that a text consists of or
+// ends with, within a code fence or without.
 func objectOf(text string) (json.RawMessage, bool) {
-	text = strings.TrimSpace(text)
+	object, ok := modeltext.Object(text)
 	var members map[string]json.RawMessage
-	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &members) != nil {
+	if !ok || !strings.HasSuffix(strings.TrimRight(text, "` \r\n\t"), "}") || json.Unmarshal(object, &members) != nil {
 		return nil, false
 	}
-	_, ok := members["answer"]
-	return json.RawMessage(text), ok
+	_, ok = members["answer"]
+	return object, ok
+}
+
+// jsonReply returns a reply whose answer is the JSON object or array that a text
+// holds between its first and its last bracket; nil without one.
+func jsonReply(text string, tokens int64) json.RawMessage {
+	from, to := strings.IndexAny(text, "{["), strings.LastIndexAny(text, "}]")
+	if from < 0 || to < from || !json.Valid([]byte(text[from:to+1])) {
+		return nil
+	}
+	raw, err := json.Marshal(struct {
+		Answer json.RawMessage `json:"answer"`
+		Tokens int64           `json:"tokens,omitempty"`
+	}{json.RawMessage(text[from : to+1]), tokens})
+	if err != nil || len(raw) > maxReply {
+		return nil
+	}
+	return raw
 }

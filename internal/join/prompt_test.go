@@ -1,6 +1,9 @@
 package join
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -97,54 +100,117 @@ func TestPromptFor_tags(t *testing.T) {
 	}
 }
 
-func TestAnswerOf(t *testing.T) {
+// The arena gets what the model chose, as it was written: no move in prose wins over
+// the answer line, and no option is put in the place of an answer.
+func TestAnswers(t *testing.T) {
 	t.Parallel()
-	cities := []string{"Sydney", "Canberra", "Melbourne", "Perth"}
+	opening := []string{"a3", "e4", "d4", "Nf3", "Nh3"}
 	for _, test := range []struct {
-		text    string
+		name    string
+		printed string
 		options []string
-		format  string
-		want    string
+		want    string // "": no answer
 	}{
-		{"Canberra", cities, "", "Canberra"},
-		{"canberra.", cities, "", "Canberra"},
-		{"It is not Sydney.\nANSWER: Canberra", cities, "", "Canberra"},
-		{"**Answer:** `Canberra`", cities, "", "Canberra"},
-		{"**Final answer: Canberra**\n", cities, "", "Canberra"},
-		{"ANSWER: B", cities, "", "Canberra"},
-		{"(b)", cities, "", "Canberra"},
-		{"2", cities, "", "Canberra"},
-		{"B) Canberra", cities, "", "Canberra"},
-		{"The capital is Canberra, of course.", cities, "", "Canberra"},
-		{"Sydney is larger.\nSo Canberra it is.\nI am sure.", cities, "", "Canberra"},
-		{"Sydney or Canberra", cities, "", "Sydney or Canberra"},
-		{"Z", cities, "", "Z"},
-		{"New York City", []string{"York", "New York"}, "", "New York"},
-		{"1", []string{"3", "1", "2"}, "", "1"},
-		{"ANSWER: -1", []string{"1", "-1"}, "", "-1"},
-		{"Yorkshire", []string{"York", "Leeds"}, "", "Yorkshire"},
-		{"The result is 1,234.5 in all.", nil, "number", "1234.5"},
-		{"6 * 7 = 42", nil, "number", "42"},
-		{"none", nil, "number", "none"},
-		{"**Answer: a b**", nil, "string", "a b"},
-		{strings.Repeat("Canberra ", 1<<17) + "\nPerth", cities, "", "Perth"},
-		{"For:\nANSWER: First.\n\nSecond.", nil, "string", "First.\n\nSecond."},
-		{"thinking\n\n  The last line. \n\n", nil, "", "The last line."},
-		{"\"quoted\"", nil, "", "quoted"},
-		{"say \"a\" and \"b\"", nil, "", "say \"a\" and \"b\""},
-		{"", cities, "", ""},
+		{"the line and not the prose", "I could play a3 to be safe.\nBut I prefer developing the knight.\nANSWER: g1f3", opening, "g1f3"},
+		{"another notation", "Let me see... e4 is popular.\nANSWER: d2d4", opening, "d2d4"},
+		{"case matters", "ANSWER: bxc3", []string{"Bxc3", "bxc3"}, "bxc3"},
+		{"case matters the other way", "ANSWER: Bxc3", []string{"bxc3", "Bxc3"}, "Bxc3"},
+		{"a mark of mate is missing", "Black threatens Nxe4; Nf3 would be normal.\nQueen takes f7 is mate!\nANSWER: Qxf7", []string{"Nf3", "Qxf7#"}, "Qxf7"},
+		{"a full column", "ANSWER: 1", []string{"2", "3", "4"}, "1"},
+		{"a column with words", "ANSWER: column 3", []string{"1", "2"}, "column 3"},
+		{"unclear prose", "Nf3 is tempting, but g1h3.", opening, "Nf3 is tempting, but g1h3."},
+		{"a letter", "ANSWER: B", []string{"B flat", "A"}, "B"},
+		{"an illegal move", "e4 loses. ANSWER follows.\nANSWER: Ke2", opening, "Ke2"},
+		{"a sign", "ANSWER: -1", []string{"1"}, "-1"},
+		{"a line of the list", "- Nf3", opening, "Nf3"},
+		{"a line of the list, marked", "ANSWER: - 5", []string{"5", "7"}, "5"},
+		{"a line of the list, or a sign", "ANSWER: - 5", []string{"5", "-5"}, "- 5"},
+		{"a list that is an option", "ANSWER: - 5", []string{"5", "- 5"}, "- 5"},
+		{"no line of the list", "ANSWER: - nf3", opening, "- nf3"},
+		{"no list", "ANSWER: - 5", nil, "- 5"},
+		{"several numbers", "ANSWER: 3 or 4", []string{"3", "5"}, "3 or 4"},
+		{"a part of an option", "ANSWER: York", []string{"New York"}, "York"},
+		{"colors", "\x1b[32mCanberra\x1b[0m\n\x1b[0m", nil, "Canberra"},
+		{"a reply in a fence", "```json\n{\n  \"answer\": \"Canberra\"\n}\n```", nil, "Canberra"},
+		{"a reply in a fence after prose", "Here it is:\n\n```json\n{\n  \"answer\": \"Canberra\"\n}\n```\n", nil, "Canberra"},
+		{"a reply after prose", "It is not Sydney.\n{\"answer\": \"Canberra\"}", nil, "Canberra"},
+		{"a reply in prose", "I might print {\"answer\": \"Sydney\"} here.\nCanberra", nil, "Canberra"},
+		{"a reply before the line", "{\"answer\": \"Sydney\"}\nANSWER: Canberra", nil, "Canberra"},
+		{"closing words", "ANSWER: Canberra\n\nHope this helps!", nil, "Canberra"},
+		{"markup", "**Final answer: `Canberra`**\n", nil, "Canberra"},
+		{"thoughts", "<think>ANSWER: Sydney</think>Canberra", nil, "Canberra"},
+		{"thoughts of a prompt that opens them", "ANSWER: Sydney\n</think>\n\nCanberra", nil, "Canberra"},
+		{"the last line", "thinking\n\n  The last line. \n\n", nil, "The last line."},
+		{"a number", "6 * 7 = 42", nil, "6 * 7 = 42"},
+		{"nothing", " \n\x1b[0m\n", nil, ""},
 	} {
-		if got := answerOf(test.text, &arenaagent.Task{Options: test.options, OutputFormat: test.format}); got != test.want {
-			t.Errorf("%q: %q, want %q", test.text, got, test.want)
+		task := &arenaagent.Task{Description: "?", Options: test.options}
+		for door, s := range map[string]Source{
+			"--exec":  stubCommand(t, nil, "print", test.printed),
+			"--model": modelAt(t, streamed(part(test.printed), finish("stop"))),
+		} {
+			got, err := answered(t, s, task, plenty)
+			value := got.Value
+			if got.Raw != nil {
+				var reply struct{ Answer string }
+				if err := json.Unmarshal(got.Raw, &reply); err != nil {
+					t.Error(err)
+				}
+				value = reply.Answer
+			}
+			if value != test.want || (err == nil) != (test.want != "") || err != nil && !errors.Is(err, errNoAnswer) {
+				t.Errorf("%s, %s: %q, %v; want %q", test.name, door, value, err, test.want)
+			}
 		}
 	}
 }
 
-func FuzzAnswerOf(f *testing.F) {
-	f.Add("ANSWER: B", "Sydney", "Canberra")
-	f.Fuzz(func(_ *testing.T, text, a, b string) {
-		answerOf(text, &arenaagent.Task{Options: []string{a, b}})
-		answerOf(text, &arenaagent.Task{OutputFormat: "number"})
-		objectOf(text)
+// Where the arena asks for JSON, the answer is the JSON that the text holds.
+func TestAnswers_json(t *testing.T) {
+	t.Parallel()
+	const deal = `{"say":"fine","offer":[1,2]}`
+	for _, test := range []struct{ printed, raw, value string }{
+		{deal, deal, ""},
+		{"I accept.\nANSWER: " + deal, deal, ""},
+		{"ANSWER:\n```json\n{\n  \"say\": \"fine\",\n  \"offer\": [1, 2]\n}\n```", deal, ""},
+		{"```json\n" + deal + "\n```", deal, ""},
+		{`{"answer": ` + deal + `}`, deal, ""},
+		{`I take {"say":"no"}.` + "\nANSWER: " + deal, deal, ""},
+		{"ANSWER: [1, 2]", "[1,2]", ""},
+		{"One of them:\n" + deal, deal, ""},
+		{`{"say":"no"}` + "\n" + `{"say":"yes"}`, "", `{"say":"yes"}`}, // the last line, as everywhere
+		{`I take {"say":"no"}.` + "\nANSWER: nothing", "", "nothing"},
+		{"I do not know", "", "I do not know"},
+	} {
+		task := &arenaagent.Task{Description: "?", OutputFormat: "json"}
+		for door, s := range map[string]Source{
+			"--exec":  stubCommand(t, nil, "print", test.printed),
+			"--model": modelAt(t, streamed(part(test.printed), finish("stop"))),
+		} {
+			got, err := answered(t, s, task, plenty)
+			var reply struct{ Answer json.RawMessage }
+			var compact bytes.Buffer
+			if got.Raw != nil && (json.Unmarshal(got.Raw, &reply) != nil || json.Compact(&compact, reply.Answer) != nil) {
+				t.Errorf("%q, %s: reply is %s", test.printed, door, got.Raw)
+			}
+			if err != nil || compact.String() != test.raw || got.Value != test.value {
+				t.Errorf("%q, %s: %q %s, %v", test.printed, door, got.Value, got.Raw, err)
+			}
+		}
+	}
+}
+
+func FuzzAnswerIn(f *testing.F) {
+	f.Add("ANSWER: B", "")
+	f.Add("```json\n{\"answer\":[1]}\n```", "json")
+	f.Fuzz(func(t *testing.T, text, format string) {
+		task := &arenaagent.Task{OutputFormat: format}
+		answer, _ := answerIn(text, task, 1)
+		if answer.Raw != nil && !json.Valid(answer.Raw) {
+			t.Errorf("%q: reply is %s", text, answer.Raw)
+		}
+		if reply, err := replyOf(text, task); err == nil && reply.Value == "" && !json.Valid(reply.Raw) {
+			t.Errorf("%q: reply is %s", text, reply.Raw)
+		}
 	})
 }
