@@ -394,7 +394,7 @@ func TestSlow_Host(t *testing.T) {
 	h.write("/root/league.json", `{"slug":"cup","title":"Cup","generator":{"name":"arithmetic"},"format":"swiss","format_options":{"rounds":5},
 		"rounds":3,"time_limit_seconds":20,"break_seconds":1,"rated":true}`, 0o600)
 	h.types("arena admin league create /root/league.json")
-	h.write("/usr/local/bin/adder", "#!/bin/sh\nsum=$(sed -n 's/^What is \\(.*\\)?$/\\1/p')\necho \"ANSWER: $(($sum))\"\n", 0o755)
+	h.write("/usr/local/bin/adder", "#!/bin/sh\nsum=$(sed -n 's/^What is \\(.*\\)?$/\\1/p')\necho \"ANSWER: $((${sum:-0}))\"\n", 0o755)
 	h.write("/usr/local/bin/guesser", "#!/bin/sh\necho ANSWER: 7\n", 0o755)
 	h.play(site, "ada", tokens[0], "/usr/local/bin/adder")
 	h.play(site, "bob", tokens[1], "/usr/local/bin/guesser")

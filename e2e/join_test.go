@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/agora-arena/agora-go/arenaagent"
@@ -112,4 +114,57 @@ func TestE2E_Join_sdk(t *testing.T) {
 	}
 	stop()
 	must(t, <-ended)
+}
+
+// A model that answers with a full column gets the reason with its second prompt. What
+// it names is played, whatever else it mentions.
+func TestE2E_Join_refusedMove(t *testing.T) {
+	t.Parallel()
+	p := serve(t, t.TempDir())
+	p.call(p.admin, http.MethodPost, "/v1/leagues", map[string]any{
+		"slug": "four", "title": "Four", "game": map[string]any{"name": "connect_four", "games_per_match": 1}, "format": "ladder",
+		"rated": true, "min_seats": 2, "max_seats": 2, "time_limit_seconds": 20, "pace": map[string]any{"matches_per_day": 0, "pause_seconds": 0, "unrated_filler": true},
+	}, nil)
+	p.call(p.admin, http.MethodPost, "/v1/leagues/four/start", nil, nil)
+	p.contestant("rival", func(r protocoltest.Request) protocoltest.Behaviour {
+		if options := r.Task.Task.Options; options[0] != "1" {
+			return protocoltest.Answer(options[len(options)-1])
+		}
+		return protocoltest.Answer("1") // the column is full before anyone has four in it
+	}, "four")
+	var mu sync.Mutex
+	var prompts []string
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct{ Messages []struct{ Content string } }
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil || len(request.Messages) != 2 {
+			t.Errorf("the model got %+v, %v", request, err)
+			return
+		}
+		prompt := request.Messages[1].Content
+		mu.Lock()
+		prompts = append(prompts, prompt)
+		mu.Unlock()
+		answer := "1"
+		if strings.Contains(prompt, "was refused: ") {
+			_, options, _ := strings.Cut(prompt, "options:\n- ")
+			answer, _, _ = strings.Cut(options, "\n")
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]string{"content": "7 or 6 would do.\nANSWER: " + answer}}}})
+	}))
+	t.Cleanup(model.Close)
+	joinRun(t, p.url, "--model", "small", "--base-url", model.URL+"/v1/chat/completions", "--league", "four")
+	mu.Lock()
+	defer mu.Unlock()
+	refused := 0
+	for _, prompt := range prompts {
+		if strings.Contains(prompt, "was refused: column 1 is full") {
+			refused++
+		}
+		if strings.Contains(prompt, "0 points") {
+			t.Errorf("a move has points:\n%s", prompt)
+		}
+	}
+	if refused == 0 {
+		t.Errorf("no prompt has the reason:\n%s", strings.Join(prompts, "\n"))
+	}
 }

@@ -20,7 +20,7 @@ const maxPrompt = 64 << 10
 // JoinCmd is `arena join`.
 type JoinCmd struct {
 	Arena      string   `arg:"" optional:"" placeholder:"URL" help:"The arena (ARENA_URL, else the current context, else http://127.0.0.1:8080)."`
-	Exec       string   `xor:"source" placeholder:"CMD" help:"Answer with this program: the prompt is its input, the last line of its output the answer."`
+	Exec       string   `xor:"source" placeholder:"CMD" help:"Answer with this program: the prompt is its input, its ANSWER line or last line the answer."`
 	Model      string   `xor:"source" placeholder:"NAME" help:"Answer with this model of an OpenAI-compatible endpoint."`
 	BaseURL    string   `name:"base-url" placeholder:"URL" help:"Endpoint of --model (https://api.openai.com/v1). Its key is read from OPENAI_API_KEY."`
 	Endpoint   string   `name:"url" xor:"source" placeholder:"URL" help:"Answer with this AAP endpoint on this machine."`
@@ -29,6 +29,7 @@ type JoinCmd struct {
 	Matches    int      `placeholder:"N" help:"Stop after N finished matches."`
 	PerDay     int      `placeholder:"N" help:"Pause the agent until the next day after N matches."`
 	Prompt     string   `placeholder:"FILE" help:"Replaces the instructions before each task, for --exec and --model."`
+	NoTest     bool     `help:"Ask no test question before the first match: for a program that knows the tasks of its league only."`
 	Key        string   `placeholder:"KEY" help:"Key of an agent that is registered already (ARENA_AGENT_KEY)."`
 	OwnerToken string   `placeholder:"TOKEN" help:"Token of an owner that exists (ARENA_TOKEN, else that of arena login for a new agent). Without it: sign up; an invitation is read from ARENA_INVITE."`
 }
@@ -43,6 +44,9 @@ agent. Its key is kept in the user's configuration folder (or ARENA_CONFIG_DIR).
     arena join https://arena.example --model gpt-4.1-mini --league trivia
     arena join https://arena.example --model llama3.2 --base-url http://127.0.0.1:11434/v1
     arena join https://arena.example --url http://127.0.0.1:8700/agora
+
+Before the agent is registered, the program or model is asked a test question, so that a
+wrong key or a program that cannot start costs no match.
 
 Tasks are untrusted text from other people. A program of --exec that can run commands or
 read files needs a sandbox of its own. It runs without a shell, in an empty folder, without
@@ -78,7 +82,7 @@ func (c *JoinCmd) Run(app *App) error {
 	return join.Run(app.Ctx, join.Options{
 		Arena: target.URL, Source: source, Name: c.Name, Leagues: c.League,
 		Key: cmp.Or(c.Key, app.Getenv("ARENA_AGENT_KEY")), OwnerToken: owner, Login: loggedIn, Invite: app.Getenv("ARENA_INVITE"),
-		Matches: c.Matches, PerDay: c.PerDay, Folder: filepath.Join(folder, "join"),
+		NoTest: c.NoTest, Matches: c.Matches, PerDay: c.PerDay, Folder: filepath.Join(folder, "join"),
 		Out: app.Stdout, Live: cli.IsTerminal(app.Stdout), Now: time.Now,
 	})
 }

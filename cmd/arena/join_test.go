@@ -18,6 +18,8 @@ func TestJoin_refuses(t *testing.T) {
 	empty, long := filepath.Join(dir, "empty"), filepath.Join(dir, "long")
 	must(t, os.WriteFile(empty, nil, 0o600))
 	must(t, os.WriteFile(long, make([]byte, maxPrompt+1), 0o600))
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	t.Cleanup(model.Close)
 	for _, test := range []struct {
 		args, want string
 		code       int
@@ -35,6 +37,9 @@ func TestJoin_refuses(t *testing.T) {
 		{"--exec cat --prompt " + long, "more than 65536 bytes", exitFailure},
 		{"--exec cat --prompt " + dir + "/none", "no such file", exitFailure},
 		{"--exec cat --matches=-1", "at least 1", exitFailure},
+		{"--model m --base-url " + model.URL + "/v1", model.URL + "/v1/chat/completions answered 401 Unauthorized (check OPENAI_API_KEY)", exitFailure},
+		{"--exec false", "the test question was not answered (--no-test skips it): exit status 1", exitFailure},
+		{"--exec true", "it printed no answer", exitFailure},
 	} {
 		code, out, errs := call(t, []string{"ARENA_CONFIG_DIR=" + dir}, append([]string{"join", arena.URL}, strings.Fields(test.args)...)...)
 		if code != test.code || out != "" || !strings.Contains(errs, test.want) {
@@ -50,7 +55,7 @@ func TestJoin_noArena(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	dir := t.TempDir()
-	code, _, errs := call(t, []string{"ARENA_CONFIG_DIR=" + dir}, "join", gone.URL, "--exec", "cat join_test.go")
+	code, _, errs := call(t, []string{"ARENA_CONFIG_DIR=" + dir}, "join", gone.URL, "--exec", "cat join_test.go", "--no-test")
 	if code != exitFailure || !strings.Contains(errs, "connection refused") || !strings.Contains(errs, `will not find "join_test.go" there`) {
 		t.Errorf("code %d, %s", code, errs)
 	}

@@ -39,6 +39,7 @@ type Options struct {
 	Login      string   // token of an owner who is logged in, for a new agent; "": none
 	Invite     string   // lets an owner sign up where sign-ups are not open
 	Matches    int      // stop after so many finished matches; 0: no limit
+	NoTest     bool     // ask the source no test question
 	PerDay     int      // pause after so many matches in a day; 0: no limit
 	Folder     string   // where credentials are kept
 	Out        io.Writer
@@ -66,8 +67,9 @@ type session struct {
 // errEnough ends a run that has played its matches.
 var errEnough = errors.New("all matches are played")
 
-// Run plays until ctx ends, the matches are played or the source fails too
-// often. The last is an error.
+// Run asks the source a test question and plays until ctx ends, the matches are
+// played or the source fails too often. A test question without an answer and the
+// last are errors.
 func Run(ctx context.Context, o Options) error {
 	u, err := url.Parse(o.Arena)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -78,6 +80,11 @@ func Run(ctx context.Context, o Options) error {
 	defer b.close()
 	if u.Scheme == "http" && !loopback(u.Hostname()) {
 		b.line("warning: without https, everyone on the way to %s can read the agent key", u.Host)
+	}
+	if !o.NoTest {
+		if err := try(ctx, o.Source, b); err != nil {
+			return err
+		}
 	}
 	arena := apiclient.New(o.Arena, "")
 	s := &session{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -154,7 +155,10 @@ func TestRun_pausesItself(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var calls atomic.Int32
-	p := w.start(t.TempDir(), source(func(context.Context, *arenaagent.Task) (string, error) {
+	p := w.start(t.TempDir(), source(func(_ context.Context, task *arenaagent.Task) (string, error) {
+		if task.MatchID == "" {
+			return "fine", nil // the test question
+		}
 		switch calls.Add(1) {
 		case 3:
 			return "fine", nil // the count begins anew
@@ -367,4 +371,84 @@ func TestRun_modelKey(t *testing.T) {
 	if sent := strings.Join(w.bodies, "\n") + fmt.Sprint(e); strings.Contains(sent, "sk-own") {
 		t.Errorf("the arena got the key:\n%s", sent)
 	}
+}
+
+// A source that cannot answer is found before the arena hears of the agent.
+func TestRun_testQuestion(t *testing.T) {
+	t.Parallel()
+	vanished := stubCommand(t, nil, "print", "right")
+	vanished.path = filepath.Join(t.TempDir(), "gone")
+	refusing := func(status int, body string) *Model {
+		return modelAt(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+		})
+	}
+	closed := modelAt(t, streamed())
+	closed.url = "http://127.0.0.1:1/v1/chat/completions"
+	for name, test := range map[string]struct {
+		source Source
+		want   string
+	}{
+		"wrong key":      {refusing(401, `{"error":{"message":"Incorrect API key provided: sk-own"}}`), "401 Unauthorized: Incorrect API key provided: … (check OPENAI_API_KEY)"},
+		"no rights":      {refusing(403, ``), "403 Forbidden (check OPENAI_API_KEY)"},
+		"unknown model":  {refusing(404, `{"error":"model 'small-1' not found"}`), "404 Not Found: model 'small-1' not found (check --model and --base-url)"},
+		"wrong request":  {refusing(400, `{"error":{"message":"no such parameter: messages"}}`), "no such parameter"},
+		"no endpoint":    {closed, "nothing listens at http://127.0.0.1:1"},
+		"says nothing":   {modelAt(t, streamed()), "acme/small-1: it printed no answer"},
+		"cannot start":   {vanished, "no such file"},
+		"not logged in":  {stubCommand(t, nil, "die"), "exit status 7: cannot log in"},
+		"prints nothing": {stubCommand(t, nil, "print", "\n"), "it printed no answer"},
+		"never ends":     {source(func(context.Context, *arenaagent.Task) (string, error) { return "", context.DeadlineExceeded }), "not answered within 2m0s"},
+	} {
+		w, folder := newWorld(t), t.TempDir()
+		p := w.start(folder, test.source, nil)
+		err := p.wait()
+		if err == nil || !strings.Contains(err.Error(), "the test question was not answered") || !strings.Contains(err.Error(), "(--no-test skips it)") || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "sk-own") {
+			t.Errorf("%s: %v", name, err)
+		}
+		w.mu.Lock()
+		if len(w.calls) > 0 {
+			t.Errorf("%s: the arena got %s", name, w.calls)
+		}
+		w.mu.Unlock()
+	}
+}
+
+// The test question is an ordinary task, and what may pass does not end the run.
+func TestRun_testQuestion_passes(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		serve http.HandlerFunc
+		want  string
+	}{
+		"answered": {streamed(part("ANSWER: right")), "the test question was answered: right\n"},
+		"busy": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}, "warning: the test question was not answered: http://"},
+		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprintf(w, "data: %s\n\n", part("ri"))
+		}, "warning: the test question was not answered: the completion was cut off\n"},
+	} {
+		var calls sent
+		w := newWorld(t)
+		p := w.start(t.TempDir(), modelAt(t, func(rw http.ResponseWriter, r *http.Request) {
+			calls.add(r)
+			test.serve(rw, r)
+		}), nil)
+		p.await(test.want)
+		p.await("waiting for a match")
+		if !strings.Contains(calls.bodies[0], "what is the opposite of left?") || !strings.Contains(calls.bodies[0], `- right\n`) {
+			t.Errorf("%s: the model got %s", name, calls.bodies[0])
+		}
+	}
+
+	w := newWorld(t)
+	f, err := NewForward("http://127.0.0.1:1/agora")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.start(t.TempDir(), f, nil).await("waiting for a match") // it answers only what the arena signed
+	w.start(t.TempDir(), stubCommand(t, nil, "die"), func(o *Options) { o.NoTest = true }).await("waiting for a match")
 }
