@@ -91,6 +91,9 @@ func (o options) named(answer string, strict bool) (option, found int) {
 		last = modeltext.Unwrap(last[len(stated):])
 		all = append(all, last)
 	}
+	if item, listed := strings.CutPrefix(last, "- "); listed && !strict {
+		all = append(all, item) // a line of a list of options
+	}
 	for _, reading := range all {
 		if option, found := o.withText(reading, strict); found > 0 {
 			return option, found

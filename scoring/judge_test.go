@@ -123,6 +123,8 @@ func TestJudge_choice(t *testing.T) {
 		{"accents", []string{"São Paulo", "Rio"}, "São Paulo", "Sao Paulo", true},
 		{"number", []string{"0.5", "5"}, "0.5", ".5", true},
 		{"number with a unit", []string{"5 km", "50 km"}, "5 km", "5", true},
+		{"line of a list", cities, "Canberra", "- Canberra", true},
+		{"line of a list, or a sign", []string{"5", "-5"}, "5", "- 5", false},
 		{"taken back", cities, "Canberra", "B. Wait, it is C.", false},
 		{"either", cities, "Canberra", "B or C", false},
 		{"letters in a list", cities, "Canberra", "B, C", false},

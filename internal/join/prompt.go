@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -95,17 +94,7 @@ func answerIn(text string, task *arenaagent.Task, tokens int64) (answer arenaage
 			return arenaagent.Answer{Raw: raw}, marked
 		}
 	}
-	return arenaagent.Answer{Value: withoutBullet(value, task.Options), Tokens: tokens}, marked
-}
-
-// withoutBullet returns a line of the list of options without the mark that the prompt
-// put before it. With "- 5" where 5 and -5 are options, the arena decides.
-func withoutBullet(answer string, options []string) string {
-	option, ok := strings.CutPrefix(answer, "- ")
-	if !ok || !slices.Contains(options, option) || slices.Contains(options, answer) || slices.Contains(options, "-"+option) {
-		return answer
-	}
-	return option
+	return arenaagent.Answer{Value: value, Tokens: tokens}, marked
 }
 
 // objectOf returns the JSON object with the member answer that a text consists of or

@@ -12,7 +12,8 @@ const MaxText = 64 << 10
 
 // Answer returns the answer in a text: the field "answer" of a JSON object, what
 // follows the last ANSWER line, "The answer is" or ####, or the only \boxed{…};
-// without any of these, the last line that is not empty. marked reports whether
+// without any of these, the code block at its end or the last line that is not
+// empty. marked reports whether
 // the text marked its answer in one of these ways.
 func Answer(text string) (answer string, marked bool) {
 	text = Clean(text)
@@ -24,6 +25,9 @@ func Answer(text string) (answer string, marked bool) {
 	}
 	if answer, ok := boxed(text); ok {
 		return Unwrap(answer), true
+	}
+	if block, ok := lastBlock(text); ok {
+		return Unwrap(block), false
 	}
 	return Unwrap(lastLine(text)), false
 }
@@ -178,6 +182,15 @@ func closingBrace(s string) int {
 		}
 	}
 	return -1
+}
+
+// lastBlock returns the only code block of a text that ends with it.
+func lastBlock(text string) (string, bool) {
+	parts := strings.Split(text, "```")
+	if len(parts) != 3 || parts[2] != "" {
+		return "", false
+	}
+	return unfence("```" + parts[1] + "```"), true
 }
 
 // lastLine returns the last line that is not empty.

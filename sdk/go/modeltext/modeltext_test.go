@@ -43,6 +43,7 @@ func TestAnswer(t *testing.T) {
 		{"JSON number", `{"answer": 42, "confidence": 1}`, "42", true},
 		{"JSON without an answer", `{"a": 1}`, `{"a": 1}`, false},
 		{"fence", "```\nCanberra\n```", "Canberra", false},
+		{"block at the end", "Here it is:\n```\nCanberra\n```", "Canberra", false},
 		{"CRLF", "a\r\n\r\nANSWER: b\r\n", "b", true},
 		{"byte order mark", "\ufeffCanberra", "Canberra", false},
 		{"a word that begins like a marker", "Answers vary", "Answers vary", false},
