@@ -21,7 +21,9 @@ func (t *tick) unsuspended(ctx context.Context, league string, idle, busy []aren
 	}
 	byAgent := map[string][]arena.NoShow{}
 	for _, d := range noShows {
-		byAgent[d.AgentID] = append(byAgent[d.AgentID], d)
+		if !arena.Ahead(d.At, t.now) {
+			byAgent[d.AgentID] = append(byAgent[d.AgentID], d)
+		}
 	}
 	suspended := func(a arena.Agent) bool {
 		return slices.ContainsFunc(arena.NoShowRecords(byAgent[a.ID]), func(r arena.NoShowRecord) bool {

@@ -45,7 +45,6 @@ type SchedulerStore interface {
 	ChangeSeason(ctx context.Context, season arena.Season, c arena.SeasonChange) error
 	RunningSeasons(ctx context.Context) (leagues []string, err error)
 	Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error)
-	ClaimTick(ctx context.Context, job string, tick time.Time) (bool, error)
 }
 
 // Matches is the service for matches.

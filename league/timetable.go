@@ -63,12 +63,12 @@ func (t *tick) gatheringDue(ctx context.Context, s *season, scheduled bool) (due
 		return false, at, fmt.Errorf("read live matches: %w", err)
 	}
 	for _, m := range live {
-		if m.StartsAt.Sub(t.now) <= reserve {
+		if m.Status == arena.MatchRunning || m.StartsAt.Sub(t.now) <= reserve {
 			return false, at, nil
 		}
 	}
 	ended, _, err := t.Store.Matches(ctx, arena.MatchFilter{
-		League: s.League, Statuses: []arena.MatchStatus{arena.MatchFinished, arena.MatchVoid, arena.MatchCancelled},
+		League: s.League, Statuses: []arena.MatchStatus{arena.MatchFinished, arena.MatchVoid, arena.MatchCancelled}, To: t.now.Add(arena.ClockSlack),
 	}, arena.Page{Limit: 1})
 	if err != nil {
 		return false, at, fmt.Errorf("read the last match: %w", err)
@@ -77,6 +77,9 @@ func (t *tick) gatheringDue(ctx context.Context, s *season, scheduled bool) (due
 		return true, s.StartedAt, nil
 	}
 	at = ended[0].FinishedAt.Add(t.EliminationPause)
+	if arena.Ahead(ended[0].FinishedAt, t.now) {
+		at = t.now
+	}
 	return !at.After(t.now), at, nil
 }
 
@@ -88,20 +91,28 @@ func (t *tick) occurrence(ctx context.Context, l arena.League) (due bool, err er
 		return false, nil
 	}
 	t.came[l.Slug] = next
-	// Another node may be in this very tick (threat C3).
-	if due, err = t.Store.ClaimTick(ctx, "occurrence:"+l.Slug, l.NextRunAt); err != nil {
+	if _, err := t.Store.UpdateLeague(ctx, l.Slug, func(stored *arena.League) error {
+		// Another node may be in this very tick (threat C3).
+		if due = stored.NextRunAt.Equal(l.NextRunAt); due {
+			stored.NextRunAt = next
+		}
+		return nil
+	}); err != nil {
 		return false, fmt.Errorf("claim the occurrence: %w", err)
 	}
 	return due, nil
 }
 
-// nextOccurrence is the occurrence that a league with a schedule waits for.
+// nextOccurrence is the occurrence that a league with a schedule waits for. One that
+// comes after the second one from now was found by a clock that was ahead, and is left
+// (threat C7). After the first one from now it may come: a clock that was set back by
+// a little does not bring the same occurrence twice.
 func (t *tick) nextOccurrence(l arena.League) time.Time {
 	if next, came := t.came[l.Slug]; came {
 		return next
 	}
-	if l.NextRunAt.IsZero() {
-		_, next := t.Due(l, t.now)
+	_, next := t.Due(l, t.now)
+	if _, second := t.Due(l, next); l.NextRunAt.IsZero() || l.NextRunAt.After(second) {
 		return next
 	}
 	return l.NextRunAt

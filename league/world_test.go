@@ -25,9 +25,9 @@ type world struct {
 	now       time.Time
 	leagues   []arena.League
 	agents    []arena.Agent
-	matches   []arena.Match // oldest first
-	claims    map[string]bool
-	updates   int // of leagues
+	matches   []arena.Match  // oldest first
+	read      []arena.League // as a node has read the leagues; nil: as they are
+	updates   int            // of leagues
 	published []arena.Event
 	woken     int
 	broken    string // slug of a league whose agents cannot be read
@@ -86,7 +86,12 @@ func (w *world) Standings(context.Context, string, time.Time) ([]arena.Standing,
 	return nil, errors.New("not asked for here")
 }
 
-func (w *world) Leagues(context.Context) ([]arena.League, error) { return slices.Clone(w.leagues), nil }
+func (w *world) Leagues(context.Context) ([]arena.League, error) {
+	if w.read != nil {
+		return w.read, nil
+	}
+	return slices.Clone(w.leagues), nil
+}
 
 func (w *world) UpdateLeague(_ context.Context, slug string, apply func(*arena.League) error, _ ...arena.LeagueAudit) (arena.League, error) {
 	l := w.league(slug)
@@ -130,7 +135,7 @@ func (w *world) AgentRatings(_ context.Context, ids []string) (map[string][]aren
 func (w *world) Matches(_ context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error) {
 	var found []arena.Match
 	for _, m := range slices.Backward(w.matches) {
-		if (f.League == "" || f.League == m.League) && (f.Statuses == nil || slices.Contains(f.Statuses, m.Status)) {
+		if (f.League == "" || f.League == m.League) && (f.Statuses == nil || slices.Contains(f.Statuses, m.Status)) && (f.To.IsZero() || m.StartsAt.Before(f.To)) {
 			found = append(found, m)
 		}
 	}
@@ -200,7 +205,7 @@ func (w *world) DayUses(_ context.Context, days []arena.AgentDay) (map[string]ar
 func (w *world) Played(_ context.Context, slug string, day, since time.Time) (map[string]arena.Played, error) {
 	played := map[string]arena.Played{}
 	for _, m := range slices.Backward(w.matches) {
-		if m.League != slug || m.StartsAt.Before(since) && m.Status.Over() {
+		if m.League != slug || m.StartsAt.Before(since) && m.Status.Over() || arena.Ahead(m.StartsAt, w.now) {
 			continue
 		}
 		last := m.StartedAt
@@ -213,7 +218,7 @@ func (w *world) Played(_ context.Context, slug string, day, since time.Time) (ma
 				p.Matches++
 				p.First = m.StartsAt
 			}
-			if last.After(p.Last) {
+			if last.After(p.Last) && !arena.Ahead(last, w.now) {
 				p.Last = last
 			}
 			played[s.AgentID] = p
@@ -226,13 +231,6 @@ func (w *world) Create(_ context.Context, m arena.Match, e arena.Event, _ ...are
 	w.matches = append(w.matches, m)
 	e.Seq = 1
 	return e, nil
-}
-
-func (w *world) ClaimTick(_ context.Context, job string, tick time.Time) (bool, error) {
-	key := job + tick.Format(time.RFC3339)
-	first := !w.claims[key]
-	w.claims[key] = true
-	return first, nil
 }
 
 func (w *world) Publish(slug string, events ...arena.Event) {
@@ -264,7 +262,7 @@ func (w *world) league(slug string) *arena.League {
 
 // newWorld has the given agents in every league; change comes last.
 func newWorld(leagues []arena.League, agents ...string) *world {
-	w := &world{pageSize: 3, now: noon, leagues: leagues, claims: map[string]bool{}, seasons: map[string]*arena.Season{}, pairings: map[string][]arena.Pairing{}}
+	w := &world{pageSize: 3, now: noon, leagues: leagues, seasons: map[string]*arena.Season{}, pairings: map[string][]arena.Pairing{}}
 	var slugs []string
 	for _, l := range leagues {
 		slugs = append(slugs, l.Slug)

@@ -85,7 +85,7 @@ var tables = []table{
 	{"counters", []string{"name"}, 512},
 	{"tls_files", []string{"key"}, 64},
 	{"tls_locks", []string{"name"}, 64},
-	{"ticks", []string{"job", "tick"}, 1024},
+	{"ticks", []string{"job"}, 1024},
 }
 
 // CopyProgress is the progress of a copy.
@@ -165,7 +165,7 @@ func (s *Store) CheckStopped(ctx context.Context) error {
 		return err
 	}
 	signs, err := db.One(ctx, s.reader, db.ScanInt, `SELECT (SELECT count(*) FROM matches WHERE status = 'running' AND lease_until > `+
-		s.d.Clock+`) + (SELECT count(*) FROM ticks WHERE tick > `+s.d.Clock+` - $1)`, lastSign.Milliseconds())
+		s.d.Clock+`) + (SELECT count(*) FROM ticks WHERE NOT `+s.d.LeaseOver("tick + $1", "$1")+`)`, lastSign.Milliseconds())
 	if err != nil {
 		return s.wrap(err, "look for nodes")
 	}

@@ -203,6 +203,9 @@ func copyBetween(t *testing.T, a, b *store.Store) {
 	if _, err := store.Copy(ctx, a, b, func(store.CopyProgress) {}); arena.CodeOf(err) != arena.CodeConflict || !strings.Contains(err.Error(), "not empty") {
 		t.Errorf("a second copy: %v", err)
 	}
+	if _, err := a.Writer().ExecContext(ctx, "UPDATE ticks SET tick = 1"); err != nil {
+		t.Fatal(err)
+	}
 	if err := a.CheckStopped(ctx); err != nil {
 		t.Errorf("without a node: %v", err)
 	}

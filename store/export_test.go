@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -152,3 +153,17 @@ func (s *Store) HoldReaders(ctx context.Context, n int) (release func()) {
 
 // ClaimNames claims the names of agents that have not claimed theirs.
 func (s *Store) ClaimNames(ctx context.Context) error { return s.claimNames(ctx) }
+
+// TimeColumn is a column that MendTimes looks at.
+type TimeColumn struct {
+	Table, Column, Only string
+	Ahead               time.Duration
+}
+
+// TimeColumns returns the columns that MendTimes looks at.
+func TimeColumns() (columns []TimeColumn) {
+	for _, c := range timeColumns() {
+		columns = append(columns, TimeColumn{c.table, c.column, cmp.Or(c.only, "1 = 1"), c.ahead})
+	}
+	return columns
+}

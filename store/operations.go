@@ -118,28 +118,27 @@ func (s *Store) SetBanner(ctx context.Context, b arena.Banner, audit ...arena.Ba
 	return s.wrap(err, "set the banner")
 }
 
-// tickKept is how long a claimed tick is remembered. A tick older than that,
-// measured from the job's newest, counts as claimed.
-const tickKept = 24 * time.Hour
-
-// ClaimTick reports whether the caller is the one in the cluster that runs
-// this tick of a job (threat C3).
-func (s *Store) ClaimTick(ctx context.Context, job string, tick time.Time) (bool, error) {
+// ClaimTick reports whether the caller is the one in the cluster that runs a job
+// now: one claim is granted per interval, by the database's clock (threats C3, C7).
+// Intervals count from the first claim, so that a late one delays none after it.
+func (s *Store) ClaimTick(ctx context.Context, job string, every time.Duration) (bool, error) {
 	var won bool
 	err := s.write(ctx, job, func(ctx context.Context, tx *db.Tx) error {
-		n, err := db.Exec(ctx, tx, `INSERT INTO ticks (job, tick) SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT)
-			WHERE NOT EXISTS (SELECT 1 FROM ticks t WHERE t.job = $1 AND t.tick > $3) ON CONFLICT DO NOTHING`,
-			job, db.Millis(tick), db.Millis(tick.Add(tickKept)))
-		if err != nil {
-			return err
-		}
-		if won = n == 1; !won {
-			return nil
-		}
-		_, err = db.Exec(ctx, tx, `DELETE FROM ticks WHERE job = $1 AND tick < $2`, job, db.Millis(tick.Add(-tickKept)))
+		// The clock is read once the row is locked: another node may have claimed since.
+		n, err := db.Exec(ctx, tx, `INSERT INTO ticks (job, tick) VALUES ($1, `+s.d.Clock+`) ON CONFLICT (job) DO UPDATE
+			SET tick = CASE WHEN ticks.tick > `+s.d.Clock+` THEN `+s.d.Clock+` ELSE ticks.tick + (`+s.d.Clock+` - ticks.tick) / CAST($2 AS BIGINT) * $2 END
+			WHERE `+s.d.LeaseOver("ticks.tick + $2", "$2"), job, every.Milliseconds())
+		won = n == 1
 		return err
 	})
 	return won && err == nil, s.wrap(err, "claim tick of job %s", job)
+}
+
+// LastTick returns when the interval began in which a job was claimed last, by the
+// database's clock; zero: never.
+func (s *Store) LastTick(ctx context.Context, job string) (time.Time, error) {
+	at, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(max(tick), 0) FROM ticks WHERE job = $1`, job)
+	return db.FromMillis(at), s.wrap(err, "read last tick of job %s", job)
 }
 
 // Meetings returns the duels of a league that start at or after since and were
@@ -149,9 +148,9 @@ func (s *Store) Meetings(ctx context.Context, league string, since time.Time) ([
 		return m, r.Scan(&m.A, &m.B, db.IntoTime(&m.At))
 	}, `SELECT a.agent_id, b.agent_id, m.starts_at FROM matches m
 		JOIN seats a ON a.match_id = m.id AND a.no = 0 JOIN seats b ON b.match_id = m.id AND b.no = 1
-		WHERE m.league = $1 AND m.starts_at >= $2 AND m.status NOT IN ('cancelled', 'void')
+		WHERE m.league = $1 AND m.starts_at >= $2 AND m.status NOT IN ('cancelled', 'void') AND (m.status <> 'finished' OR m.starts_at <= $3)
 		AND NOT EXISTS (SELECT 1 FROM seats c WHERE c.match_id = m.id AND c.no = 2)
-		ORDER BY m.starts_at, m.id`, league, db.Millis(since))
+		ORDER BY m.starts_at, m.id`, league, db.Millis(since), db.Millis(s.now().Add(arena.ClockSlack)))
 	return meetings, s.wrap(err, "read meetings of league %s", league)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -66,7 +67,7 @@ func waitQueued(s *store.Store, n int) {
 // tick inserts a row that readTicks sees once it is committed.
 func tick(n int) func(context.Context, *store.Tx) error {
 	return func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO ticks (job, tick) VALUES ('test', $1)", n)
+		_, err := tx.ExecContext(ctx, "INSERT INTO ticks (job, tick) VALUES ($1, $2)", strconv.Itoa(n), n)
 		return err
 	}
 }

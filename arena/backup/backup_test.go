@@ -224,21 +224,24 @@ func TestSchedule(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		last, now time.Time
-		attempt   time.Time // zero: not due
+		due       bool
 		overdue   bool
 	}{
-		{"never", time.Time{}, start.Add(time.Minute), start, true},
-		{"just made", start, start.Add(time.Hour), time.Time{}, false},
-		{"not yet", start, start.Add(24*time.Hour - 1), time.Time{}, false},
-		{"due", start.Add(time.Minute), start.Add(24*time.Hour + time.Minute), start.Add(24*time.Hour + time.Minute), false},
-		{"the same attempt", start.Add(time.Minute), start.Add(24*time.Hour + 59*time.Minute), start.Add(24*time.Hour + time.Minute), false},
-		{"the next attempt", start.Add(time.Minute), start.Add(25*time.Hour + 10*time.Minute), start.Add(25 * time.Hour), false},
-		{"at twice the interval", start, start.Add(48 * time.Hour), start.Add(48 * time.Hour), false},
-		{"after twice the interval", start, start.Add(48*time.Hour + 1), start.Add(48 * time.Hour), true},
+		{"never", time.Time{}, start.Add(time.Minute), true, true},
+		{"just made", start, start.Add(time.Hour), false, false},
+		{"not yet", start, start.Add(24*time.Hour - 1), false, false},
+		{"due", start.Add(time.Minute), start.Add(24*time.Hour + time.Minute), true, false},
+		{"at twice the interval", start, start.Add(48 * time.Hour), true, false},
+		{"after twice the interval", start, start.Add(48*time.Hour + 1), true, true},
 	} {
-		attempt, due := day.Due(c.last, c.now)
-		if !attempt.Equal(c.attempt) || due == c.attempt.IsZero() || day.Overdue(c.last, c.now) != c.overdue {
-			t.Errorf("%s: attempt %v, due %v, overdue %v", c.name, attempt, due, day.Overdue(c.last, c.now))
+		if due := day.Due(c.last, c.now); due != c.due || day.Overdue(c.last, c.now) != c.overdue {
+			t.Errorf("%s: due %v, overdue %v", c.name, due, day.Overdue(c.last, c.now))
+		}
+	}
+	for interval, want := range map[time.Duration]time.Duration{10 * time.Minute: 10 * time.Minute, time.Hour: time.Hour, 24 * time.Hour: time.Hour, 0: time.Hour} {
+		s := backup.Schedule(func(after time.Time) time.Time { return after.Add(interval) })
+		if got := s.Retry(start); got != want {
+			t.Errorf("every %s: another attempt after %s, want %s", interval, got, want)
 		}
 	}
 }

@@ -36,25 +36,23 @@ func IsFile(path string) bool {
 // Schedule returns the first time after another at which a backup is due.
 type Schedule func(after time.Time) time.Time
 
-// retryEvery is the time between two attempts at a backup that failed.
+// retryEvery is the most time between two attempts at a backup.
 const retryEvery = time.Hour
 
-// Due reports whether a backup is due after the last good one, and names the
-// attempt: nodes that claim the same attempt make one backup. A backup that
-// failed is due again in the next hour. Without a last one it is due at once.
-func (s Schedule) Due(last, now time.Time) (attempt time.Time, due bool) {
-	at := now.Truncate(retryEvery)
-	if last.IsZero() {
-		return at, true
-	}
+// Due reports whether a backup is due after the last good one. Without one it is due
+// at once.
+func (s Schedule) Due(last, now time.Time) bool {
 	next := s(last)
-	if next.IsZero() || next.After(now) {
-		return time.Time{}, false
+	return last.IsZero() || !next.IsZero() && !next.After(now)
+}
+
+// Retry returns the time between two attempts, of which the first may fail.
+func (s Schedule) Retry(now time.Time) time.Duration {
+	next := s(now)
+	if interval := s(next).Sub(next); interval > 0 {
+		return min(interval, retryEvery)
 	}
-	if at.After(next) {
-		return at, true
-	}
-	return next, true
+	return retryEvery // it comes once
 }
 
 // Overdue reports whether two backups should have been made since the last good

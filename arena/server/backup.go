@@ -208,11 +208,11 @@ func (s *Server) backUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	attempt, due := s.cfg.Backup.Schedule.Due(last, time.Now())
-	if !due {
+	now := time.Now()
+	if !s.cfg.Backup.Schedule.Due(last, now) {
 		return nil
 	}
-	if mine, err := s.store.ClaimTick(ctx, "backup_attempt", attempt); err != nil || !mine {
+	if mine, err := s.store.ClaimTick(ctx, "backup_attempt", s.cfg.Backup.Schedule.Retry(now)); err != nil || !mine {
 		return err
 	}
 	to, _, err := s.cfg.BackupDestination(s.cfg.BackupFolder())

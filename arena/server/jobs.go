@@ -29,12 +29,14 @@ const (
 	usesEvery     = 10 * time.Second // a last use shows at most this late
 	erasuresEvery = 10 * time.Second // after a match, for the texts of deleted owners in it
 	mailsEvery    = 2 * time.Second  // people wait for them
+	mendEvery     = 10 * time.Second // a clock that was set back stops nothing for longer
 )
 
 func (s *Server) jobs() []job {
 	spare := newSpareMemory()
 	jobs := []job{
 		{name: "schedule", every: time.Second, run: s.scheduler.Tick},
+		{name: "clock", every: mendEvery, run: s.mendTimes},
 		{name: "health", every: s.cfg.HealthInterval, run: func(ctx context.Context) error {
 			report, err := s.sweeper.Sweep(ctx)
 			s.metrics.sweep(report)
@@ -93,6 +95,15 @@ func (s *Server) heartbeat(ctx context.Context) error {
 	return s.store.Heartbeat(ctx, n)
 }
 
+// mendTimes ends what a clock that was ahead would stop.
+func (s *Server) mendTimes(ctx context.Context) error {
+	mended, err := s.store.MendTimes(ctx)
+	for table, n := range mended {
+		s.log.Warn("times in the future are set to now: a clock was ahead of the database's", "table", table, "rows", n)
+	}
+	return err
+}
+
 // archive packs the logs of matches that have been over for long enough.
 func (s *Server) archive(ctx context.Context) error {
 	return inBatches(ctx, s.cfg.ArchiveAfter, s.store.ArchiveMatches)
@@ -141,7 +152,7 @@ func (s *Server) startJobs(ctx context.Context) (stop func()) {
 // tick runs a job, if no other node has taken this tick.
 func (s *Server) tick(ctx context.Context, j job) {
 	if !j.each {
-		mine, err := s.store.ClaimTick(ctx, j.name, time.Now().Truncate(j.every))
+		mine, err := s.store.ClaimTick(ctx, j.name, j.every)
 		if err != nil || !mine {
 			if err != nil && ctx.Err() == nil {
 				s.log.Log(ctx, away(err), "tick could not be claimed", "job", j.name, "error", err)

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,5 +107,18 @@ func TestCheckSchedule(t *testing.T) {
 		if err := checkSchedule(expression); (err == nil) != fine {
 			t.Errorf("%q: %v", expression, err)
 		}
+	}
+}
+
+// Threat C7: a node mends what a clock that was ahead has left, and says so.
+func TestServer_mendTimes(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	var lines bytes.Buffer
+	s.log = slog.New(slog.NewTextHandler(&lines, nil))
+	must(t, s.store.RecordBackup(t.Context(), time.Now().AddDate(0, 0, 3)))
+	must(t, s.mendTimes(t.Context()))
+	if last, err := s.store.LastBackup(t.Context()); err != nil || last.After(time.Now()) || !strings.Contains(lines.String(), "table=counters rows=1") {
+		t.Errorf("the last backup is of %s (%v); the log: %s", last, err, lines.String())
 	}
 }

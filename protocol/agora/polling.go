@@ -179,7 +179,7 @@ func (s *Server) next(ctx context.Context, c *call, in operation) (any, error) {
 				continue
 			}
 			// At work it need not poll.
-			return given{m.N, deadline.Sub(now).Milliseconds(), h.Request}, s.present(ctx, c.agentID, deadline, atOnce)
+			return given{m.N, deadline.Sub(now).Milliseconds(), h.Request}, s.present(ctx, c.agentID, now.Add(deadline.Sub(now)), atOnce) // elapsed time, whatever the clock does
 		}
 	}
 }

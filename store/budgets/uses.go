@@ -21,12 +21,14 @@ type dayRow struct {
 	arena.DayUse
 
 	window int64 // its beginning
+	now    int64 // what ended later did so by a clock that was ahead
 }
 
 var dayTable = db.NewTable("seats", "s",
 	db.Text("agent_id", func(d *dayRow) *string { return &d.AgentID }).As("v.agent_id"),
 	db.Written("since", db.TypeInt, func(d *dayRow) any { return db.Millis(d.From) }),
 	db.Written("window", db.TypeInt, func(d *dayRow) any { return d.window }),
+	db.Written("now", db.TypeInt, func(d *dayRow) any { return d.now }),
 	db.Computed("count(*) FILTER (WHERE s.ended_at >= v.since)", func(d *dayRow) any { return &d.Matches }),
 	db.Computed("CAST(COALESCE(sum(s.tokens) FILTER (WHERE s.ended_at >= v.since), 0) AS BIGINT)", func(d *dayRow) any { return &d.Tokens }),
 	db.Computed("count(*)", func(d *dayRow) any { return &d.WindowMatches }),
@@ -35,8 +37,8 @@ var dayTable = db.NewTable("seats", "s",
 )
 
 // endedSeats reads an index that holds all its columns.
-var endedSeats = db.NewQuery(dayTable, []string{"agent_id", "since", "window"},
-	`CROSS JOIN seats s WHERE s.agent_id = v.agent_id AND s.ended_at > 0 AND s.ended_at >= v.window GROUP BY v.agent_id`)
+var endedSeats = db.NewQuery(dayTable, []string{"agent_id", "since", "window", "now"},
+	`CROSS JOIN seats s WHERE s.agent_id = v.agent_id AND s.ended_at > 0 AND s.ended_at >= v.window AND s.ended_at <= v.now GROUP BY v.agent_id`)
 
 // openSeat is a seat of a match that is not over.
 type openSeat struct {
@@ -85,7 +87,7 @@ func (u *Uses) dayUses(ctx context.Context, q db.Querier, days []arena.AgentDay)
 		if d.From.Before(window) {
 			window = d.From
 		}
-		rows[i], byAgent[d.AgentID] = dayRow{AgentDay: d, window: db.Millis(window)}, d
+		rows[i], byAgent[d.AgentID] = dayRow{AgentDay: d, window: db.Millis(window), now: db.Millis(now.Add(arena.ClockSlack))}, d
 	}
 	uses := make(map[string]arena.DayUse, len(days))
 	ended, err := endedSeats.Query(ctx, q, rows...)
@@ -120,12 +122,10 @@ func (u *Uses) dayUses(ctx context.Context, q db.Querier, days []arena.AgentDay)
 	return uses, nil
 }
 
-// startSlack is how far the clocks of two nodes may differ.
-const startSlack = time.Minute
-
 // Played sums up a league's matches by agent: the number of those that started
 // since day and are not canceled, and the end of the last one that started since
-// another time or is not over. Matches that start later do not count.
+// another time or is not over. Matches that start later do not count, nor does an end that
+// lies ahead (arena.Ahead).
 func (u *Uses) Played(ctx context.Context, league string, day, since time.Time) (map[string]arena.Played, error) {
 	played := map[string]arena.Played{}
 	_, err := db.All(ctx, u.base.Reader, func(r db.Row) (p arena.Played, err error) {
@@ -134,10 +134,10 @@ func (u *Uses) Played(ctx context.Context, league string, day, since time.Time) 
 		played[id] = p
 		return p, err
 	}, `SELECT s.agent_id, count(*) FILTER (WHERE m.starts_at >= $2), COALESCE(min(m.starts_at) FILTER (WHERE m.starts_at >= $2), 0),
-			max(CASE WHEN m.finished_at > 0 THEN m.finished_at ELSE m.started_at END)
+			max(CASE WHEN m.finished_at > $4 THEN 0 WHEN m.finished_at > 0 THEN m.finished_at ELSE m.started_at END)
 		FROM matches m JOIN seats s ON s.match_id = m.id
 		WHERE m.league = $1 AND (m.starts_at >= $3 OR m.status IN ('scheduled', 'ready', 'running')) AND m.starts_at <= $4 AND m.status <> 'cancelled'
 		GROUP BY s.agent_id`,
-		league, db.Millis(day), db.Millis(since), db.Millis(u.base.Now().Add(startSlack)))
+		league, db.Millis(day), db.Millis(since), db.Millis(u.base.Now().Add(arena.ClockSlack)))
 	return played, u.base.Wrap(err, "read what agents of league %s have played", league)
 }

@@ -68,7 +68,7 @@ func (s *Files) HoldTLSLock(ctx context.Context, name, holder string, ttl time.D
 		clock := s.base.Dialect.Clock
 		n, err := db.Exec(ctx, tx, `INSERT INTO tls_locks (name, holder, expires_at) VALUES ($1, $2, `+clock+` + $3)
 			ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-			WHERE tls_locks.holder = excluded.holder OR tls_locks.expires_at <= `+clock, name, holder, ttl.Milliseconds())
+			WHERE tls_locks.holder = excluded.holder OR `+s.base.Dialect.LeaseOver("tls_locks.expires_at", "$3"), name, holder, ttl.Milliseconds())
 		held = n > 0
 		return err
 	})

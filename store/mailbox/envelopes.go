@@ -107,8 +107,8 @@ func admitEnvelope(ctx context.Context, tx *db.Tx, e *arena.Envelope, r arena.En
 	if r.PerMinute > 0 {
 		type sum struct{ n, bytes int64 }
 		minute, err := db.One(ctx, tx, func(r db.Row) (x sum, err error) { return x, r.Scan(&x.n, &x.bytes) },
-			`SELECT count(*), coalesce(sum(size), 0) FROM envelopes WHERE sender = $1 AND received_at > $2`,
-			e.Sender, db.Millis(e.ReceivedAt.Add(-time.Minute)))
+			`SELECT count(*), coalesce(sum(size), 0) FROM envelopes WHERE sender = $1 AND received_at > $2 AND received_at <= $3`,
+			e.Sender, db.Millis(e.ReceivedAt.Add(-time.Minute)), db.Millis(e.ReceivedAt.Add(arena.ClockSlack)))
 		if err != nil {
 			return err
 		}

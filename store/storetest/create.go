@@ -160,6 +160,10 @@ func budgets(f *fixture) {
 	r := result(m, true)
 	r.Seats = seats
 	f.ok(second(f.Settle(ctx, m.Lease, r, end, moves(m), finished)))
+	// Threat C7: it ended by a clock that was ahead.
+	f.equal(arena.DayUse{}, use(today))
+	f.equal(true, must(f.Played(ctx, "trivia", start, start))(f)[a.ID].Last.IsZero())
+	f.clock.advance(2 * time.Minute)
 	f.equal(arena.DayUse{Matches: 1, Tokens: 60, Largest: 60, WindowMatches: 1, WindowTokens: 60}, use(today))
 	f.equal(arena.DayUse{Largest: 60, WindowMatches: 1, WindowTokens: 60}, use(zones.Day(a, start.Add(24*time.Hour))))
 	f.clock.advance(arena.UseWindow + time.Hour)

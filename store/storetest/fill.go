@@ -105,7 +105,7 @@ func Fill(t *testing.T, url string) *store.Store {
 	f.ok(f.SetBanner(ctx, arena.Banner{Text: "Down at six", Since: start}))
 	f.ok(f.PutTLSFile(ctx, "certificates/ca/a.example/a.example.key", []byte{0, 255}))
 	f.ok(second(f.HoldTLSLock(ctx, "issue_cert_a.example", "1", time.Hour)))
-	f.ok(second(f.ClaimTick(ctx, "schedule", start)))
+	f.ok(second(f.ClaimTick(ctx, "schedule", time.Second)))
 	f.post(envelope("msg_1", 1))
 	f.ok(f.EraseTexts(ctx, arena.TextErasure{MatchID: "m_1", AgentID: "ag_none", Commitments: map[string]string{"/seats/0/name": "c"}}))
 	f.ok(f.EraseOwner(ctx, arena.OwnerErasure{OwnerID: f.owner("gone").ID, At: start}))

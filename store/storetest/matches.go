@@ -178,6 +178,7 @@ func meetings(f *fixture) {
 	f.league("trivia")
 	f.league("sums")
 	ids := f.agents("a", "b", "c")
+	f.settle(f.begin("m_0", "sums", ids[1], ids[2]), start)
 	f.match("m_1", "trivia", ids[0], ids[1])
 	f.match("m_2", "trivia", ids[1], ids[0])
 	f.match("m_3", "trivia", ids...) // not a duel
@@ -188,18 +189,28 @@ func meetings(f *fixture) {
 	at := start.Add(time.Minute)
 	f.equal([]arena.Meeting{{A: ids[0], B: ids[1], At: at}, {A: ids[1], B: ids[0], At: at}}, must(f.Meetings(ctx, "trivia", at))(f))
 	f.equal(0, len(must(f.Meetings(ctx, "trivia", at.Add(time.Millisecond)))(f)))
+	f.equal(2, len(must(f.Meetings(ctx, "sums", at))(f)))
+	for _, step := range []time.Duration{10 * time.Minute, 72 * time.Hour} { // threat C7: it was played by a clock that was ahead
+		f.clock.advance(-step)
+		f.equal([]arena.Meeting{{A: ids[0], B: ids[1], At: at}}, must(f.Meetings(ctx, "sums", at))(f))
+	}
 }
 
+// claimTick: threat C3, a tick of a job is run by one node.
 func claimTick(f *fixture) {
 	ctx := f.t.Context()
 	other := f.another()
-	f.equal(true, must(f.ClaimTick(ctx, "sweep", start))(f))
-	f.equal(false, must(f.ClaimTick(ctx, "sweep", start))(f))
-	f.equal(false, must(other.ClaimTick(ctx, "sweep", start))(f))
-	f.equal(true, must(other.ClaimTick(ctx, "other", start))(f))
-	f.equal(true, must(other.ClaimTick(ctx, "sweep", start.Add(time.Minute)))(f))
-	f.equal(true, must(f.ClaimTick(ctx, "sweep", start.AddDate(0, 0, 3)))(f))
-	f.equal(false, must(f.ClaimTick(ctx, "sweep", start))(f)) // forgotten, and still not to be run
+	f.equal(true, must(f.LastTick(ctx, "sweep"))(f).IsZero())
+	f.equal(true, must(f.ClaimTick(ctx, "sweep", time.Hour))(f))
+	last := must(f.LastTick(ctx, "sweep"))(f)
+	f.equal(false, last.IsZero())
+	f.equal(false, must(f.ClaimTick(ctx, "sweep", time.Hour))(f))
+	f.equal(false, must(other.ClaimTick(ctx, "sweep", time.Hour))(f))
+	f.equal(true, must(other.ClaimTick(ctx, "other", time.Hour))(f))
+	// What the clocks of nodes are does not matter.
+	f.clock.advance(72 * time.Hour)
+	f.equal(false, must(other.ClaimTick(ctx, "sweep", time.Hour))(f))
+	f.equal(last, must(other.LastTick(ctx, "sweep"))(f))
 }
 
 func counts(f *fixture) {

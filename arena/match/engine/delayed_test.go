@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -96,5 +97,30 @@ func TestEngine_Delayed_drain(t *testing.T) {
 	b.ok(err)
 	if wait := m.FinishedAt.Sub(rounds[0].ClosedAt); wait < time.Hour || m.Interruptions != 0 {
 		t.Errorf("settled %s after the last round closed, %d interruptions", wait, m.Interruptions)
+	}
+}
+
+// Threat C7: a node that takes over a match whose last round closed by a clock that
+// was ahead waits for the delay, not until that time.
+func TestEngine_Delayed_clockSetBack(t *testing.T) {
+	t.Parallel()
+	draining := make(chan struct{})
+	late := func(ctx context.Context, a arena.Attempt) arena.Reply {
+		<-draining
+		return right(ctx, a)
+	}
+	b := newBench(t, late, wrong)
+	first := b.node("n1")
+	id := b.match(func(s *arena.Settings) { s.Visibility, s.Rounds = "delayed:5", 1 })
+	b.wait("both have been asked", func() bool { return len(b.asked) == 2 })
+	first.drain()
+	close(draining)
+	first.stop()
+	b.node("n2", func(o *engine.Options) { o.Now = func() time.Time { return time.Now().Add(-72 * time.Hour) } })
+	m, _ := b.over(id)
+	rounds, err := b.store.Rounds(t.Context(), id)
+	b.ok(err)
+	if !rounds[0].ClosedAt.After(m.FinishedAt) || m.Status != arena.MatchFinished {
+		t.Errorf("%s at %s, its last round closed at %s", m.Status, m.FinishedAt, rounds[0].ClosedAt)
 	}
 }

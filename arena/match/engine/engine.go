@@ -179,7 +179,7 @@ func New(o Options) (*Engine, error) {
 	case o.Store == nil, len(o.Drivers) == 0, o.Tasks == nil, o.Games == nil, o.Publisher == nil, o.Delayed == nil, o.Pauses == nil, o.Logger == nil, o.Now == nil, o.Node == "":
 		return nil, errors.New("engine: a part is missing: Store, Drivers, Tasks, Games, Publisher, Delayed, Pauses, Logger, Now and Node are needed")
 	}
-	defaults(&o.LeaseTTL, 5*time.Second)
+	defaults(&o.LeaseTTL, arena.MatchLease)
 	defaults(&o.Heartbeat, time.Second)
 	defaults(&o.Sweep, time.Second)
 	defaults(&o.RateLimitPause, 5*time.Minute)

@@ -238,10 +238,13 @@ func (mr *matchRun) restore(ctx context.Context) (*round, error) {
 		}
 	}
 	last := rounds[len(rounds)-1]
-	mr.closed = last.ClosedAt
+	now := mr.engine.o.Now()
+	if mr.closed = last.ClosedAt; mr.closed.After(now) { // by a clock that was ahead
+		mr.closed = now
+	}
 	if !mr.m.RoundOpen {
 		// The previous node may have waited for a part of the break.
-		mr.wait(ctx, min(mr.m.Settings.Break, mr.m.Settings.Break-mr.engine.o.Now().Sub(last.ClosedAt)))
+		mr.wait(ctx, mr.m.Settings.Break-now.Sub(mr.closed))
 		return nil, nil //nolint:nilnil // no round is open: not an error
 	}
 	last.Interruptions++

@@ -124,6 +124,15 @@ func (d Dialect) TryLockInCluster(ctx context.Context, tx *Tx, thing string) (bo
 		"SELECT pg_try_advisory_xact_lock(hashtext($1))", "agora-arena "+thing)
 }
 
+// LeaseOver is the condition that a claim which was granted for length, and ends at
+// until, is over by the database's clock. Both are SQL expressions, in milliseconds.
+// A claim that ends later than a whole length from now is over too: it was granted
+// before the clock was set back, and would otherwise hold for as long as the clock had
+// been ahead (threat C7).
+func (d Dialect) LeaseOver(until, length string) string {
+	return "(" + until + " <= " + d.Clock + " OR " + until + " > " + d.Clock + " + " + length + ")"
+}
+
 // Explain turns a driver's error into the domain's. Domain errors and the
 // errors of a done context stay as they are.
 func (d Dialect) Explain(err error) error {
