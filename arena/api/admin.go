@@ -47,12 +47,12 @@ type statusView struct {
 }
 
 type factView struct {
-	Name    vitals.Name  `json:"name" enum:"database,disk,backup,certificate,network,redis,nodes,queue" doc:"The subject. Facts that do not concern this arena are missing."`
+	Name    vitals.Name  `json:"name" enum:"database,disk,backup,certificate,network,redis,nodes,queue,schedule" doc:"The subject. Facts that do not concern this arena are missing."`
 	Level   vitals.Level `json:"level" enum:"ok,warning,critical"`
 	Subject string       `json:"subject,omitempty" doc:"The folder of a disk."`
 	Value   float64      `json:"value,omitempty" doc:"Free bytes of a disk, nodes that run, matches that are due."`
 	Of      float64      `json:"of,omitempty" doc:"Bytes of a disk, nodes that should run."`
-	At      *jsonTime    `json:"at,omitempty" doc:"The last failure of the database, the newest good backup, the end of the certificate, the start of the oldest match that is due."`
+	At      *jsonTime    `json:"at,omitempty" doc:"The last failure of the database, the newest good backup, the end of the certificate, the start of the oldest match that is due, the last tick of a schedule that stands still."`
 }
 
 type nodeView struct {

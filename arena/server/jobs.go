@@ -35,7 +35,8 @@ const (
 func (s *Server) jobs() []job {
 	spare := newSpareMemory()
 	jobs := []job{
-		{name: "schedule", every: time.Second, run: s.scheduler.Tick},
+		{name: scheduleJob, every: time.Second, run: s.scheduler.Tick},
+		{name: "schedule watch", every: 10 * time.Second, each: true, run: s.watchSchedule},
 		{name: "clock", every: mendEvery, run: s.mendTimes},
 		{name: "health", every: s.cfg.HealthInterval, run: func(ctx context.Context) error {
 			report, err := s.sweeper.Sweep(ctx)

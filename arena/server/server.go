@@ -60,6 +60,7 @@ type Server struct {
 	startedAt time.Time
 	lastError *lastError
 	writes    *writeProbe
+	ticks     tickWatch
 	url       string // public
 	opts      Options
 
@@ -238,7 +239,7 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	s.metrics = newMetrics(s.hub.Stats, s.seats.Stats, s.store.Counts)
 	s.metrics.watchArchives(s.store.ArchiveCache)
 	s.metrics.watchStore(s.store.ErrorStats)
-	s.metrics.registry.MustRegister(backupCollector{s.store.LastBackup, s.cfg.backupOverdue(), time.Now}, diskCollector{s.cfg.folders()})
+	s.metrics.registry.MustRegister(backupCollector{s.store.LastBackup, s.cfg.backupOverdue(), time.Now}, diskCollector{s.cfg.folders()}, tickCollector{s.tickAge})
 	if s.certs != nil {
 		s.metrics.watchCertificates(s.certs.Expires)
 	}

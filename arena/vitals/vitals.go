@@ -31,6 +31,7 @@ const (
 	Redis       Name = "redis"       // the bus between nodes
 	Nodes       Name = "nodes"       // Value of Of run that should
 	Queue       Name = "queue"       // Value matches are due; At: since when the oldest waits
+	Schedule    Name = "schedule"    // scheduled jobs are run somewhere; At: since when no tick of theirs has come
 )
 
 // Fact is one thing that a host should know.
@@ -61,6 +62,10 @@ const (
 	queueStuck = 10 * time.Minute
 )
 
+// TickSilence is how long the schedule of an arena, which ticks every second, may be
+// silent.
+const TickSilence = time.Minute
+
 // Options are the parts of a Service. What an arena does not have is nil.
 type Options struct {
 	Database    func(ctx context.Context) error // tests a write
@@ -71,6 +76,7 @@ type Options struct {
 	Expires     func() time.Time               // of the certificate; nil: TLS is not the arena's, zero: there is none yet
 	CutOff      func() bool                    // this node is cut off from the agents
 	Redis       func() bool                    // it is reachable; nil: there is none
+	TickAge     func() time.Duration           // time since the last tick of the schedule, by elapsed time
 	Now         func() time.Time
 }
 
@@ -79,8 +85,8 @@ type Service struct{ o Options }
 
 // New returns a Service.
 func New(o Options) (*Service, error) {
-	if o.Database == nil || o.LastFailure == nil || o.LastBackup == nil || o.CutOff == nil || o.Now == nil {
-		return nil, errors.New("vitals: Database, LastFailure, LastBackup, CutOff and Now are needed")
+	if o.Database == nil || o.LastFailure == nil || o.LastBackup == nil || o.CutOff == nil || o.TickAge == nil || o.Now == nil {
+		return nil, errors.New("vitals: Database, LastFailure, LastBackup, CutOff, TickAge and Now are needed")
 	}
 	return &Service{o}, nil
 }
@@ -107,7 +113,7 @@ func (s *Service) Facts(ctx context.Context, o arena.Operations) ([]Fact, error)
 	if s.o.Redis != nil {
 		facts = append(facts, Fact{Name: Redis, Level: worse(!s.o.Redis(), Warning)})
 	}
-	return append(facts, nodes(o.Nodes, now), queue(o.Queue, now)), nil
+	return append(facts, nodes(o.Nodes, now), queue(o.Queue, now), schedule(s.o.TickAge(), now)), nil
 }
 
 // worse returns the level of a fact that is bad if so is true.
@@ -167,6 +173,14 @@ func nodes(known []arena.Node, now time.Time) Fact {
 		}
 	}
 	f.Level = worse(f.Value < f.Of, Warning)
+	return f
+}
+
+func schedule(age time.Duration, now time.Time) Fact {
+	f := Fact{Name: Schedule, Level: worse(age >= TickSilence, Warning)}
+	if f.Level != OK {
+		f.At = now.Add(-age)
+	}
 	return f
 }
 

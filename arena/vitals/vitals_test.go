@@ -49,6 +49,8 @@ func TestService_Facts(t *testing.T) {
 		"no match is due":                 {nil, arena.Operations{}, Fact{Name: Queue, Level: OK}},
 		"a match has just become due":     {nil, due(queueSlow - 1), Fact{Name: Queue, Level: OK, Value: 3, At: ago(queueSlow - 1)}},
 		"a match waits":                   {nil, due(queueSlow), Fact{Name: Queue, Level: Warning, Value: 3, At: ago(queueSlow)}},
+		"the schedule ticks":              {func(o *Options) { o.TickAge = func() time.Duration { return TickSilence - 1 } }, arena.Operations{}, Fact{Name: Schedule, Level: OK}},
+		"it is silent":                    {func(o *Options) { o.TickAge = func() time.Duration { return TickSilence } }, arena.Operations{}, Fact{Name: Schedule, Level: Warning, At: ago(TickSilence)}},
 		"a match has waited far too long": {nil, due(queueStuck), Fact{Name: Queue, Level: Critical, Value: 3, At: ago(queueStuck)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,7 +58,7 @@ func TestService_Facts(t *testing.T) {
 			o := Options{
 				Database: func(context.Context) error { return nil }, LastFailure: func() time.Time { return time.Time{} },
 				LastBackup: func(context.Context) (time.Time, error) { return ago(time.Hour), nil },
-				CutOff:     func() bool { return false }, Now: func() time.Time { return now },
+				CutOff:     func() bool { return false }, TickAge: func() time.Duration { return 0 }, Now: func() time.Time { return now },
 			}
 			if c.change != nil {
 				c.change(&o)
@@ -88,7 +90,7 @@ func TestService_Facts_missing(t *testing.T) {
 	s, err := New(Options{
 		Database: func(context.Context) error { return nil }, LastFailure: func() time.Time { return time.Time{} },
 		LastBackup: func(context.Context) (time.Time, error) { return time.Time{}, nil },
-		CutOff:     func() bool { return false }, Folders: []string{t.TempDir(), "/nowhere/at/all"}, Now: time.Now,
+		CutOff:     func() bool { return false }, TickAge: func() time.Duration { return 0 }, Folders: []string{t.TempDir(), "/nowhere/at/all"}, Now: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +106,7 @@ func TestService_Facts_missing(t *testing.T) {
 			t.Errorf("%v of %v bytes are free", f.Value, f.Of)
 		}
 	}
-	want := []Name{Database, Disk, Backup, Network, Nodes, Queue}
+	want := []Name{Database, Disk, Backup, Network, Nodes, Queue, Schedule}
 	if len(names) != len(want) {
 		t.Fatalf("got %v, want %v", names, want)
 	}

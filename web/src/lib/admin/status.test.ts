@@ -15,4 +15,6 @@ test.each<[string, Fact]>([
   ['2 of 3 nodes run.', { name: 'nodes', level: 'warning', value: 2, of: 3 }],
   ['Matches that are due: 4. The oldest waits for 12:30.', { name: 'queue', level: 'critical', value: 4, at: ago(12.5) }],
   ['Matches start on time.', { name: 'queue', level: 'ok' }],
+  ['No scheduled job has run for 12:30: no pairing, health checks or backups.', { name: 'schedule', level: 'warning', at: ago(12.5) }],
+  ['Scheduled jobs run.', { name: 'schedule', level: 'ok' }],
 ])('%s', (sentence, fact) => expect(fill(adminEn[factKey(fact) as keyof typeof adminEn], factParams(fact, now, 'en'))).toBe(sentence));
