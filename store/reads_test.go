@@ -103,6 +103,13 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 			_, _, err := s.PairingOf(ctx, match)
 			return ignore(err, arena.CodeNotFound)
 		},
+		"envelopes": func(ctx context.Context) error { return second(s.Envelopes(ctx, arena.EnvelopeQuery{Limit: 100})) },
+		"envelopes of a type": func(ctx context.Context) error {
+			return second(s.Envelopes(ctx, arena.EnvelopeQuery{Type: "CANCEL", Limit: 100}))
+		},
+		"envelopes of two agents": func(ctx context.Context) error {
+			return second(s.Envelopes(ctx, arena.EnvelopeQuery{Sender: "ada", Recipient: "bea", Type: "CANCEL", Limit: 100}))
+		},
 		"meetings of a league": func(ctx context.Context) error { return second(s.Meetings(ctx, league, now)) },
 	}
 }
@@ -195,6 +202,54 @@ func TestLimits_Plans(t *testing.T) {
 	for _, text := range s.WriteTexts() {
 		if walk := walksSQLite(t, s, text); walk != "" && !slices.Contains(known, text) {
 			t.Errorf("%s\n%.300s", walk, text)
+		}
+	}
+}
+
+// TestEnvelopes_Plans: a poll reads what its filters choose, in order and from
+// its cursor on, by an index that also says what has expired. Threat L6.
+func TestEnvelopes_Plans(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := openStore(t, storetest.SQLite(t))
+	for filters := range 16 {
+		q := arena.EnvelopeQuery{After: 7, Now: time.Now(), Limit: 101}
+		want := "SEARCH e USING INDEX envelopes_by_seq (seq>?)"
+		if filters&1 != 0 {
+			q.Type, want = "CANCEL", "SEARCH e USING INDEX envelopes_by_type (type=? AND seq>?)"
+		}
+		if filters&2 != 0 {
+			q.Recipient, want = "bea", "SEARCH e USING INDEX envelopes_by_recipient (recipient=? AND seq>?)"
+			if q.Type != "" {
+				want = "SEARCH e USING INDEX envelopes_by_recipient_and_type (recipient=? AND type=? AND seq>?)"
+			}
+		}
+		if filters&4 != 0 {
+			q.Sender, want = "ada", "SEARCH e USING INDEX envelopes_by_sender_in_order (sender=? AND seq>?)"
+		}
+		if filters&8 != 0 {
+			q.Thread, want = "t1", "SEARCH e USING INDEX envelopes_by_thread_in_order (thread=? AND seq>?)"
+		}
+		known := s.Texts()
+		check(t, second(s.Envelopes(ctx, q)))
+		_, _, err := s.EnvelopeAfter(ctx, q, q.Now)
+		check(t, err)
+		for _, text := range s.Texts() {
+			if slices.Contains(known, text) {
+				continue
+			}
+			plan := planOf(t, s, text, make([]any, parameters(text))...)
+			found := strings.TrimSpace(plan)
+			switch {
+			case strings.Contains(text, " ts = "):
+				if !strings.HasSuffix(found, "INDEX envelopes_by_time (ts=? AND seq>?)") {
+					t.Errorf("%s\n%s", found, text)
+				}
+			case strings.Contains(text, "ORDER BY e.seq") && found != want:
+				t.Errorf("%s, want %s\n%s", found, want, text)
+			case strings.Contains(plan, "SCAN envelopes") && !strings.Contains(text, "max(seq)"):
+				t.Errorf("%s\n%s", found, text)
+			}
 		}
 	}
 }

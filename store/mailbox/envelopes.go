@@ -180,13 +180,22 @@ func showTime(ctx context.Context, tx *db.Tx, now time.Time) (int64, error) {
 	return max(last, db.Millis(now)), nil
 }
 
-// chosen adds the filters of q.
-func chosen(c *db.Clauses, q arena.EnvelopeQuery) {
+// chosen adds the filters of q. With lead the first one that is given leads to
+// the envelopes, by an index in the order of seq. A recipient and a type have one
+// together, since everyone writes to the arena. The others are compared on the
+// way, as texts that no index holds: without statistics an engine might follow
+// the wrong one.
+func chosen(c *db.Clauses, q arena.EnvelopeQuery, lead bool) {
 	for _, f := range []struct{ column, value string }{
-		{"recipient", q.Recipient}, {"sender", q.Sender}, {"type", q.Type}, {"thread", q.Thread},
+		{"thread", q.Thread}, {"sender", q.Sender}, {"recipient", q.Recipient}, {"type", q.Type},
 	} {
-		if f.value != "" {
+		switch {
+		case f.value == "":
+		case lead:
+			lead = f.column == "recipient"
 			c.And(f.column+" = ?", f.value)
+		default:
+			c.And(f.column+" || '' = ?", f.value)
 		}
 	}
 }
@@ -194,9 +203,9 @@ func chosen(c *db.Clauses, q arena.EnvelopeQuery) {
 // Envelopes returns visible envelopes in the order of Seq.
 func (s *Relay) Envelopes(ctx context.Context, q arena.EnvelopeQuery) ([]arena.Envelope, error) {
 	var c db.Clauses
+	chosen(&c, q, true)
 	c.And("seq > ?", max(q.After, 0))
 	c.And("expires_at > ?", db.Millis(q.Now))
-	chosen(&c, q)
 	es, err := readEnvelopes(ctx, s.base.Reader, c.Where()+` ORDER BY e.seq LIMIT `+c.Arg(q.Limit), c.Args...)
 	return es, s.base.Wrap(err, "read envelopes")
 }
@@ -209,10 +218,10 @@ func (s *Relay) EnvelopeAfter(ctx context.Context, q arena.EnvelopeQuery, since 
 		var c db.Clauses
 		c.And("ts = ?", db.Millis(since))
 		c.And("seq > 0")
-		chosen(&c, q)
+		chosen(&c, q, false)
 		var err error
-		after, err = db.One(ctx, tx, db.ScanInt, `SELECT coalesce(min(seq), 0) FROM envelopes`+c.Where(), c.Args...)
-		if exact = after > 0; exact || err != nil {
+		after, err = db.One(ctx, tx, db.ScanInt, `SELECT seq FROM envelopes`+c.Where()+` ORDER BY seq LIMIT 1`, c.Args...)
+		if exact = err == nil; !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 		after, err = db.One(ctx, tx, db.ScanInt, `SELECT seq - 1 FROM envelopes WHERE shown_at >= $1 AND seq > 0 ORDER BY shown_at, seq LIMIT 1`, db.Millis(since))
