@@ -2,6 +2,7 @@ package quota
 
 import (
 	"math"
+	"strconv"
 	"sync"
 	"time"
 
@@ -159,8 +160,8 @@ func (s *Slots) Acquire(address string) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, share := range of {
-		if s.most > 0 && s.open[share.key] >= s.most*share.factor {
-			return nil, Exceeded(slotWait, s.refusal)
+		if most := s.most * share.factor; most > 0 && s.open[share.key] >= most {
+			return nil, Exceeded(slotWait, s.refusal+", "+strconv.Itoa(most))
 		}
 	}
 	for _, share := range of {

@@ -3,6 +3,7 @@ package quota
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,7 +101,7 @@ func TestLimiter_take_site(t *testing.T) {
 	}
 }
 
-// Threat V5.
+// Threat V5: a refusal names the limit.
 func TestSlots_Acquire(t *testing.T) {
 	t.Parallel()
 	s := NewSlots(2, "too many")
@@ -108,7 +109,7 @@ func TestSlots_Acquire(t *testing.T) {
 	acquire := func(ip string) bool {
 		release, err := s.Acquire(ip)
 		if err != nil {
-			if e, ok := errors.AsType[*arena.Error](err); !ok || e.Code != arena.CodeRateLimited || e.RetryAfter <= 0 {
+			if e, ok := errors.AsType[*arena.Error](err); !ok || e.Code != arena.CodeRateLimited || e.RetryAfter <= 0 || !strings.HasPrefix(e.Message, "too many, ") {
 				t.Errorf("%s: %+v", ip, err)
 			}
 			return false
