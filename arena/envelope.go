@@ -55,6 +55,12 @@ type EnvelopeQuery struct {
 	Limit     int
 }
 
+// Chooses reports whether the filters of q select e.
+func (q EnvelopeQuery) Chooses(e Envelope) bool {
+	return (q.Recipient == "" || q.Recipient == e.Recipient) && (q.Sender == "" || q.Sender == e.Sender) &&
+		(q.Type == "" || q.Type == e.Type) && (q.Thread == "" || q.Thread == e.Thread)
+}
+
 // EnvelopeKeep defines what a sweep of the relay keeps.
 type EnvelopeKeep struct {
 	Since     time.Time // deletes older ones

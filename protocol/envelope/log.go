@@ -35,9 +35,6 @@ type Notifier interface {
 // NotifyAll is the key that is notified of every visible envelope.
 const NotifyAll = "relay/all"
 
-// NotifyTo returns the key that is notified of envelopes to a recipient.
-func NotifyTo(did string) string { return "relay/to/" + did }
-
 // NotifyThread returns the key that is notified of envelopes in a thread, sealed
 // or not.
 func NotifyThread(id string) string { return "relay/thread/" + id }
@@ -106,13 +103,9 @@ func (l *Log) Notify(e arena.Envelope) {
 	if e.Thread != "" {
 		l.notifier.Notify(NotifyThread(e.Thread))
 	}
-	if e.Seq == 0 {
-		return
+	if e.Seq > 0 {
+		l.notifier.Notify(NotifyAll)
 	}
-	if e.Recipient != "" {
-		l.notifier.Notify(NotifyTo(e.Recipient))
-	}
-	l.notifier.Notify(NotifyAll)
 }
 
 // admit decides by the thread so far. It runs inside the store's transaction.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -20,6 +21,7 @@ const (
 	pageBytes    = 1 << 20
 	defaultWait  = 30 * time.Second
 	maxWait      = 60 * time.Second
+	readers      = 2                // reads of polls at once: SQLite has at least 4
 	notePolls    = 15 * time.Second // a key's polls are noted at most this often
 	notedAtOnce  = 10_000           // keys
 	cursorPrefix = "seq:"
@@ -128,23 +130,10 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 }
 
 // wait returns the first page that is not empty, or an empty one when the time
-// is over. The notifier subscribes before it checks, so that no envelope is
-// missed.
+// is over. After its first look a poll reads no more: the tail hands it what
+// comes from then on.
 func (s *Server) wait(w http.ResponseWriter, r *http.Request, q *query) (page []arena.Envelope, err error) {
-	key := envelope.NotifyAll
-	if q.Recipient != "" {
-		key = envelope.NotifyTo(q.Recipient)
-	}
-	if err := s.place(r.Context(), q); err != nil {
-		return nil, err
-	}
-	look := func(ctx context.Context) (bool, error) {
-		q.Now = s.o.Now()
-		var err error
-		page, err = s.o.Store.Envelopes(ctx, q.EnvelopeQuery)
-		return len(page) > 0, err
-	}
-	if found, err := look(r.Context()); found || err != nil || q.wait == 0 {
+	if page, err = s.look(r.Context(), q); len(page) > 0 || err != nil || q.wait == 0 {
 		return page, err
 	}
 	leave, err := s.park(arena.AddressOf(r.RemoteAddr))
@@ -158,21 +147,60 @@ func (s *Server) wait(w http.ResponseWriter, r *http.Request, q *query) (page []
 	ctx, cancel := context.WithTimeout(r.Context(), q.wait)
 	defer cancel()
 	defer context.AfterFunc(s.open, cancel)()
-	err = s.o.Notifier.Await(ctx, key, look)
-	if ctx.Err() != nil {
-		return nil, nil // what a look that was cut short said does not matter
+	p := s.join(q.EnvelopeQuery)
+	defer s.leave(p)
+	if p.missed {
+		if page, err = s.look(ctx, q); len(page) > 0 || err != nil && ctx.Err() == nil {
+			return page, err
+		}
 	}
+	select {
+	case came := <-p.came:
+		return came.page, came.err
+	case <-ctx.Done():
+		return nil, nil
+	}
+}
+
+// look reads what is there now. Without anything the cursor of q advances to
+// what was there.
+func (s *Server) look(ctx context.Context, q *query) (page []arena.Envelope, err error) {
+	err = s.read(ctx, func() error {
+		last, err := s.o.Store.LastEnvelope(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.place(ctx, q, last); err != nil {
+			return err
+		}
+		q.Now = s.o.Now()
+		if page, err = s.o.Store.Envelopes(ctx, q.EnvelopeQuery); len(page) == 0 && err == nil {
+			q.After, q.cursor = max(q.After, last), true
+		}
+		return err
+	})
 	return page, err
 }
 
+// read runs a read of the database for a poll when it is its turn: however many
+// polls come, they leave readers to all others (threat L6).
+func (s *Server) read(ctx context.Context, read func() error) error {
+	select {
+	case s.reads <- struct{}{}:
+		defer func() { <-s.reads }()
+		return read()
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a reader: %w", ctx.Err())
+	}
+}
+
 // place turns the time of a query into its cursor.
-func (s *Server) place(ctx context.Context, q *query) error {
+func (s *Server) place(ctx context.Context, q *query, last int64) error {
 	if q.cursor {
-		last, err := s.o.Store.LastEnvelope(ctx)
-		if err == nil && q.After > last {
-			err = arena.Errorf(arena.CodeMalformed, "since: is not a cursor of this relay")
+		if q.After > last {
+			return arena.Errorf(arena.CodeMalformed, "since: is not a cursor of this relay")
 		}
-		return err
+		return nil
 	}
 	if q.since.IsZero() {
 		return nil
@@ -250,7 +278,11 @@ func (s *Server) notePoll(ctx context.Context, did string) {
 	if !due {
 		return
 	}
-	agent, err := s.o.Store.AgentByKey(ctx, arena.ProtocolEnvelope, did)
+	var agent arena.Agent
+	err := s.read(ctx, func() (err error) {
+		agent, err = s.o.Store.AgentByKey(ctx, arena.ProtocolEnvelope, did)
+		return err
+	})
 	if arena.CodeOf(err) == arena.CodeNotFound {
 		return
 	}

@@ -163,7 +163,11 @@ type listed struct {
 // discover lists manifests, those with an intent when one is named.
 func (s *Server) discover(w http.ResponseWriter, r *http.Request) {
 	const most = 200
-	keys, err := s.o.Store.RelayManifests(r.Context(), most)
+	var keys []arena.RelayKey
+	err := s.read(r.Context(), func() (err error) {
+		keys, err = s.o.Store.RelayManifests(r.Context(), most)
+		return err
+	})
 	if err != nil {
 		s.Refuse(w, r, err)
 		return

@@ -75,7 +75,11 @@ type Server struct {
 	open  context.Context //nolint:containedctx // ends with Close: polls end with it
 	close context.CancelFunc
 
+	reads chan struct{}  // of polls, that run
+	tails sync.WaitGroup // goroutines
+
 	mu     sync.Mutex
+	tail   *tail                // nil: no poll waits
 	parked int                  // polls
 	polled map[string]time.Time // when a key's poll was last noted
 	places map[reader]place     // where plain times have led readers
@@ -91,7 +95,7 @@ func NewServer(o Options) (*Server, error) {
 	o.KeepPerKey = cmp.Or(o.KeepPerKey, 5000)
 	o.KeepAll = cmp.Or(o.KeepAll, 200_000)
 	o.OwnerBytes = cmp.Or(o.OwnerBytes, 64<<20)
-	s := &Server{o: o, mux: http.NewServeMux(), polled: map[string]time.Time{}, places: map[reader]place{}}
+	s := &Server{o: o, mux: http.NewServeMux(), reads: make(chan struct{}, readers), polled: map[string]time.Time{}, places: map[reader]place{}}
 	s.open, s.close = context.WithCancel(context.Background())
 	for pattern, handle := range map[string]http.HandlerFunc{
 		"POST /events": s.post, "GET /events": s.poll, "GET /health": s.health, "GET /v1/discover": s.discover,
@@ -110,7 +114,12 @@ func NewServer(o Options) (*Server, error) {
 }
 
 // Close ends all parked polls with what they have: nothing.
-func (s *Server) Close() { s.close() }
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.close()
+	s.mu.Unlock() // none joins from now on
+	s.tails.Wait()
+}
 
 // ServeHTTP serves the relay.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

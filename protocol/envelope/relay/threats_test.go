@@ -10,7 +10,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -18,6 +20,7 @@ import (
 	"github.com/agora-arena/arena/protocol/envelope"
 	"github.com/agora-arena/arena/protocol/envelope/relay"
 	"github.com/agora-arena/arena/protocol/mailbox"
+	"github.com/agora-arena/arena/store"
 )
 
 // Threat L1: what is not signed by its sender, or could be read in two ways,
@@ -426,4 +429,157 @@ func TestThreatL5_owner_storage(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.mustPost(w.request("ann", "later", ""))
+}
+
+// counted is a store that counts looks at the envelopes. While full is set each
+// of them that has a type in its filter waits for it before it ends.
+type counted struct {
+	*store.Store
+
+	looks, running, most atomic.Int64
+	after                atomic.Int64 // that the last look went on from
+	full                 chan struct{}
+}
+
+func (c *counted) Envelopes(ctx context.Context, q arena.EnvelopeQuery) ([]arena.Envelope, error) {
+	c.looks.Add(1)
+	c.after.Store(q.After)
+	c.most.Store(max(c.most.Load(), c.running.Add(1)))
+	defer c.running.Add(-1)
+	found, err := c.Store.Envelopes(ctx, q)
+	if c.full != nil && q.Type != "" {
+		<-c.full
+	}
+	return found, err
+}
+
+// pollers are polls in a bubble, whose answers come on got.
+func pollers(t *testing.T, c *counted, notifier *mailbox.Notifier) (w *world, poll func(from, parameters string), got chan answer) {
+	t.Helper()
+	c.Store = openStore(t)
+	w = &world{t: t, store: c.Store, events: &accepted{}}
+	w.node(notifier, func(o *relay.Options) { o.Store = c })
+	t.Cleanup(w.relay.Close)
+	got = make(chan answer, 100)
+	return w, func(from, parameters string) {
+		go func() { got <- w.direct(t.Context(), from, parameters) }()
+	}, got
+}
+
+// Threat L6: after its first look a poll reads nothing by itself. One look
+// serves all that wait, whatever their filters are; it goes on from what came
+// last, and each poll gets what it has asked for.
+func TestThreatL6_shared_looks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &counted{}
+		w, poll, got := pollers(t, c, mailbox.NewNotifier(mailbox.SingleNode{}))
+		w.register("ann")
+		post := func(id, to string) {
+			t.Helper()
+			e, err := envelope.Decode(w.request("ann", id, to))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err = w.log.Add(t.Context(), e, "ow_ann", 0); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		for i := range 50 {
+			post(fmt.Sprint("old", i), "bob")
+		}
+		const equal = 20
+		for range equal {
+			poll("192.0.2.1", "timeout=60&type=CANCEL")
+		}
+		poll("192.0.2.2", "timeout=60&since=seq:50&recipient="+identityOf("eve").DID())
+		poll("192.0.2.3", "timeout=60&since=seq:50&type=REQUEST&sender="+identityOf("ann").DID())
+		poll("192.0.2.4", "timeout=60&since=seq:50&thread=thread_b")
+		synctest.Wait()
+		if n := c.looks.Load(); n != equal+3+1 {
+			t.Errorf("%d first looks of %d polls and the tail", n, equal+3)
+		}
+		c.looks.Store(0)
+		time.Sleep(20*time.Second + time.Millisecond) // a look in 2 s, if another node was killed between its commit and its notification
+		synctest.Wait()
+		if n, after := c.looks.Load(), c.after.Load(); n != 10 || after != 50 {
+			t.Errorf("%d looks in 20 s, the last one from %d; want 10 from 50", n, after)
+		}
+		c.looks.Store(0)
+		post("a", "eve")
+		same(t, append((<-got).ids(), (<-got).ids()...), "a", "a")
+		if n, after := c.looks.Load(), c.after.Load(); n != 1 || after != 50 {
+			t.Errorf("%d looks at one envelope, from %d; want 1 from 50", n, after)
+		}
+		post("b", "bob")
+		same(t, (<-got).ids(), "b")
+		if after := c.after.Load(); after != 51 {
+			t.Errorf("the second envelope was looked for from %d", after)
+		}
+		time.Sleep(time.Minute)
+		for range equal {
+			if a := <-got; !a.OK || len(a.Events) > 0 || a.Cursor != "seq:50" {
+				t.Errorf("a poll whose time is over: %s", a.body)
+			}
+		}
+		c.looks.Store(0)
+		time.Sleep(time.Minute)
+		if n := c.looks.Load(); n != 0 {
+			t.Errorf("%d looks while nobody waits", n)
+		}
+	})
+}
+
+// Threat L6: what came between a poll's own look and its wait is not missed,
+// though the tail of others has read on.
+func TestThreatL6_joins_a_tail(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &counted{}
+		w, poll, got := pollers(t, c, mailbox.NewNotifier(mailbox.SingleNode{}))
+		w.register("ann")
+		poll("192.0.2.1", "timeout=60&type=CANCEL")
+		synctest.Wait()
+		c.full = make(chan struct{})
+		poll("192.0.2.2", "timeout=60&type=REQUEST") // has read, and does not wait yet
+		synctest.Wait()
+		e, err := envelope.Decode(w.request("ann", "a", "bob"))
+		if err == nil {
+			_, _, err = w.log.Add(t.Context(), e, "ow_ann", 0)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		close(c.full)
+		same(t, (<-got).ids(), "a")
+		w.relay.Close()
+		same(t, (<-got).ids())
+	})
+}
+
+// Threat L6: however many polls come at once, they leave readers of the
+// database to all others.
+func TestThreatL6_readers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &counted{full: make(chan struct{})}
+		_, poll, got := pollers(t, c, mailbox.NewNotifier(mailbox.SingleNode{}))
+		for i := range 50 {
+			poll("192.0.2.1", fmt.Sprint("timeout=0&type=CANCEL&thread=t", i))
+		}
+		synctest.Wait()
+		if n := c.running.Load(); n != 2 {
+			t.Errorf("%d polls read at once", n)
+		}
+		close(c.full)
+		for range 50 {
+			if a := <-got; !a.OK {
+				t.Errorf("%s", a.body)
+			}
+		}
+		if n := c.most.Load(); n != 2 {
+			t.Errorf("%d polls read at once", n)
+		}
+	})
 }

@@ -100,6 +100,16 @@ func newWorld(t *testing.T, change ...func(*relay.Options)) *world {
 // serve adds a node of the relay and makes it the one that is asked.
 func (w *world) serve(notifier *mailbox.Notifier, change ...func(*relay.Options)) {
 	w.t.Helper()
+	w.node(notifier, change...)
+	server := httptest.NewServer(w.relay)
+	w.t.Cleanup(server.Close)
+	w.t.Cleanup(w.relay.Close)
+	w.url = server.URL + "/relay"
+}
+
+// node makes the relay, without a network.
+func (w *world) node(notifier *mailbox.Notifier, change ...func(*relay.Options)) {
+	w.t.Helper()
 	key, err := envelope.LoadKey(w.t.Context(), w.store)
 	if err != nil {
 		w.t.Fatal(err)
@@ -115,10 +125,6 @@ func (w *world) serve(notifier *mailbox.Notifier, change ...func(*relay.Options)
 	if w.relay, err = relay.NewServer(o); err != nil {
 		w.t.Fatal(err)
 	}
-	server := httptest.NewServer(w.relay)
-	w.t.Cleanup(server.Close)
-	w.t.Cleanup(w.relay.Close)
-	w.url = server.URL + "/relay"
 }
 
 func (w *world) register(name string) {
