@@ -123,7 +123,7 @@ const (
 )
 
 // LastSeasonsQuery returns the query of LastSeasons.
-func LastSeasonsQuery() string { return seasonTable.Select() + lastSeasons }
+func LastSeasonsQuery() string { return seasonList.Select() + lastSeasons }
 
 // BusyCommits is how many make a store busy.
 const BusyCommits = busyCommits

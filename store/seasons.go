@@ -3,30 +3,72 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
-// seasonTable has no entrants.
-var seasonTable = db.NewTable("seasons", "s",
-	db.Text("id", func(s *arena.Season) *string { return &s.ID }),
-	db.Text("league", func(s *arena.Season) *string { return &s.League }),
-	db.Int("no", func(s *arena.Season) *int { return &s.No }),
-	db.Text("status", func(s *arena.Season) *arena.SeasonStatus { return &s.Status }),
-	db.Text("format", func(s *arena.Season) *arena.Format { return &s.Format }),
-	db.JSON("options", func(s *arena.Season) *arena.FormatOptions { return &s.Options }),
-	db.Bits("seed", func(s *arena.Season) *uint64 { return &s.Seed }),
-	db.Int("version", func(s *arena.Season) *int64 { return &s.Version }),
-	db.Time("started_at", func(s *arena.Season) *time.Time { return &s.StartedAt }),
-	db.Time("ends_at", func(s *arena.Season) *time.Time { return &s.EndsAt }),
-	db.Time("finished_at", func(s *arena.Season) *time.Time { return &s.FinishedAt }),
-	db.JSON("final", func(s *arena.Season) *[]arena.TableRow { return &s.Table }).With(func(s *arena.Season) any { return textOrNone(s.Table) }),
+// seasonTable has no entrants; seasonList has no more of a table than its podium.
+var (
+	seasonTable = db.NewTable("seasons", "s", append(seasonColumns(),
+		db.JSON("final", func(s *arena.Season) *[]arena.TableRow { return &s.Table }).With(func(s *arena.Season) any { return textOrNone(s.Table) }))...)
+	seasonList = db.NewTable("seasons", "s", append(seasonColumns(),
+		db.Column[arena.Season]{Name: "final", Into: func(s *arena.Season) any { return podiumInto{&s.Table} }})...)
 )
+
+// seasonColumns are all columns but the last, the final table.
+func seasonColumns() []db.Column[arena.Season] {
+	return []db.Column[arena.Season]{
+		db.Text("id", func(s *arena.Season) *string { return &s.ID }),
+		db.Text("league", func(s *arena.Season) *string { return &s.League }),
+		db.Int("no", func(s *arena.Season) *int { return &s.No }),
+		db.Text("status", func(s *arena.Season) *arena.SeasonStatus { return &s.Status }),
+		db.Text("format", func(s *arena.Season) *arena.Format { return &s.Format }),
+		db.JSON("options", func(s *arena.Season) *arena.FormatOptions { return &s.Options }),
+		db.Bits("seed", func(s *arena.Season) *uint64 { return &s.Seed }),
+		db.Int("version", func(s *arena.Season) *int64 { return &s.Version }),
+		db.Time("started_at", func(s *arena.Season) *time.Time { return &s.StartedAt }),
+		db.Time("ends_at", func(s *arena.Season) *time.Time { return &s.EndsAt }),
+		db.Time("finished_at", func(s *arena.Season) *time.Time { return &s.FinishedAt }),
+	}
+}
+
+// podiumInto scans the rows of a table with the ranks 1 to 3: they come first,
+// and the rest of a long table is not read.
+type podiumInto struct{ rows *[]arena.TableRow }
+
+func (i podiumInto) Scan(src any) error {
+	text, ok := src.(string)
+	if !ok {
+		return fmt.Errorf("scan table: got %T", src)
+	}
+	*i.rows = nil
+	d := json.NewDecoder(strings.NewReader(text))
+	if text == "" {
+		return nil
+	}
+	if _, err := d.Token(); err != nil { // [
+		return fmt.Errorf("scan table: %w", err)
+	}
+	for d.More() {
+		var row arena.TableRow
+		if err := d.Decode(&row); err != nil {
+			return fmt.Errorf("scan table: %w", err)
+		}
+		if row.Rank > 3 {
+			break
+		}
+		*i.rows = append(*i.rows, row)
+	}
+	return nil
+}
 
 var insertSeasons = db.NewInsert(seasonTable, "")
 
@@ -120,14 +162,7 @@ func join(ctx context.Context, tx *db.Tx, seasonID string, entrants []arena.Entr
 // loadSeason reads the first season that the condition names, with its
 // entrants, best rated first, and all its pairings by round, slot and game.
 func loadSeason(ctx context.Context, q db.Querier, where string, args ...any) (arena.Season, []arena.Pairing, error) {
-	season, err := seasonTable.One(ctx, q, where, args...)
-	if err != nil {
-		return season, nil, err
-	}
-	entrants, err := entrantTable.All(ctx, q, ` WHERE e.season_id = $1 ORDER BY e.rating DESC, e.agent_id`, season.ID)
-	for _, e := range entrants {
-		season.Entrants = append(season.Entrants, e.Entrant)
-	}
+	season, err := loadEntrants(ctx, q, where, args...)
 	if err != nil {
 		return season, nil, err
 	}
@@ -135,17 +170,45 @@ func loadSeason(ctx context.Context, q db.Querier, where string, args ...any) (a
 	return season, pairings, err
 }
 
+// loadEntrants is loadSeason without pairings.
+func loadEntrants(ctx context.Context, q db.Querier, where string, args ...any) (arena.Season, error) {
+	season, err := seasonTable.One(ctx, q, where, args...)
+	if err != nil {
+		return season, err
+	}
+	entrants, err := entrantTable.All(ctx, q, ` WHERE e.season_id = $1 ORDER BY e.rating DESC, e.agent_id`, season.ID)
+	for _, e := range entrants {
+		season.Entrants = append(season.Entrants, e.Entrant)
+	}
+	return season, err
+}
+
 // Season returns a season of a league with its pairings, by round, slot and
 // game; the newest when no is 0. not_found: the league has no such season.
-func (s *Store) Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error) {
+func (s *Store) Season(ctx context.Context, league string, no int) (season arena.Season, pairings []arena.Pairing, err error) {
+	err = s.season(ctx, league, no, func(q db.Querier, where string, args ...any) (err error) {
+		season, pairings, err = loadSeason(ctx, q, where, args...)
+		return err
+	})
+	return season, pairings, err
+}
+
+// SeasonEntrants is Season without pairings, of which there are many.
+func (s *Store) SeasonEntrants(ctx context.Context, league string, no int) (season arena.Season, err error) {
+	err = s.season(ctx, league, no, func(q db.Querier, where string, args ...any) (err error) {
+		season, err = loadEntrants(ctx, q, where, args...)
+		return err
+	})
+	return season, err
+}
+
+func (s *Store) season(ctx context.Context, league string, no int, load func(q db.Querier, where string, args ...any) error) error {
 	where, args := ` WHERE s.league = $1 AND s.no = $2`, []any{league, no}
 	if no == 0 {
 		where, args = ` WHERE s.league = $1 ORDER BY s.no DESC LIMIT 1`, []any{league}
 	}
-	var season arena.Season
-	var pairings []arena.Pairing
-	err := s.view(ctx, func(q db.Querier) (err error) {
-		if season, pairings, err = loadSeason(ctx, q, where, args...); !errors.Is(err, sql.ErrNoRows) {
+	err := s.view(ctx, func(q db.Querier) error {
+		if err := load(q, where, args...); !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 		if _, err := oneLeague(ctx, q, league, ""); err != nil {
@@ -153,10 +216,11 @@ func (s *Store) Season(ctx context.Context, league string, no int) (arena.Season
 		}
 		return arena.Errorf(arena.CodeNotFound, "league %q has no such season", league)
 	})
-	return season, pairings, s.wrap(err, "read season %d of league %s", no, league)
+	return s.wrap(err, "read season %d of league %s", no, league)
 }
 
-// Seasons lists the seasons of a league, newest first, without entrants.
+// Seasons lists the seasons of a league, newest first, without entrants, each
+// with its podium alone.
 func (s *Store) Seasons(ctx context.Context, league string, p arena.Page) (seasons []arena.Season, next string, err error) {
 	after, err := listSeasons.open(p)
 	if err != nil {
@@ -171,7 +235,7 @@ func (s *Store) Seasons(ctx context.Context, league string, p arena.Page) (seaso
 		}
 		c.And("s.no < ?", no)
 	}
-	seasons, err = seasonTable.All(ctx, s.reader, c.Where()+` ORDER BY s.no DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
+	seasons, err = seasonList.All(ctx, s.reader, c.Where()+` ORDER BY s.no DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
 	if err != nil {
 		return nil, "", s.wrap(err, "list seasons of league %s", league)
 	}

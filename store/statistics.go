@@ -111,11 +111,16 @@ func (s *Store) AgentClaims(ctx context.Context, agentID, league string, limit i
 	return claims, s.wrap(err, "read claims of agent %s", agentID)
 }
 
+// claimBytes bounds the replies that are read for an agent's claims, in bytes:
+// each may be long, and all of it is parsed.
+const claimBytes = 1 << 20
+
 // claimQuery reaches each answer by its key, from the agent's newest seats;
 // with the leagues of their matches when one is asked for. It looks at twice as
 // many matches as answers are asked for: without a bound PostgreSQL walks
 // through all answers, and one who never answers would have all its matches
-// read. SQLite takes the tables of a CROSS JOIN in the order in which they
+// read. Only replies within claimBytes are read; the others are known by their
+// length. SQLite takes the tables of a CROSS JOIN in the order in which they
 // stand. That an answer is judged says that its round has closed: see
 // SaveAnswer.
 func claimQuery(agentID, league string, limit int) (string, []any) {
@@ -123,11 +128,13 @@ func claimQuery(agentID, league string, limit int) (string, []any) {
 	if league != "" {
 		of = "(SELECT m.league FROM matches m WHERE m.id = c.match_id)"
 	}
-	return `SELECT c.points, c.body, c.over_tokens, ` + of + ` FROM (SELECT s.match_id, a.points, a.body, a.over_tokens FROM
+	return `SELECT b.points, b.body, b.over_tokens, ` + of + ` FROM (SELECT d.match_id, d.no, sum(d.size) OVER (ORDER BY d.match_id DESC, d.no DESC) AS bytes FROM
+		(SELECT s.match_id, r.no, octet_length(a.body) AS size FROM
 		(SELECT match_id FROM seats WHERE agent_id = $1 AND ` + seen + ` ORDER BY match_id DESC LIMIT $4) s CROSS JOIN rounds r CROSS JOIN answers a
 		WHERE r.match_id = s.match_id AND a.match_id = r.match_id AND a.round = r.no AND a.agent_id = $1 AND a.outcome = $2
-		AND a.judged = 1 AND r.source NOT LIKE $5 ORDER BY s.match_id DESC, r.no DESC LIMIT $3) c`,
-		[]any{agentID, string(arena.OutcomeAnswered), limit, 2 * limit, arena.GameSource + "%"}
+		AND a.judged = 1 AND r.source NOT LIKE $5 ORDER BY s.match_id DESC, r.no DESC LIMIT $3) d) c
+		CROSS JOIN answers b WHERE c.bytes <= $6 AND b.match_id = c.match_id AND b.round = c.no AND b.agent_id = $1`,
+		[]any{agentID, string(arena.OutcomeAnswered), limit, 2 * limit, arena.GameSource + "%", claimBytes}
 }
 
 // NoShows returns the no-shows of agents in their newest arena.NoShowMatches matches
@@ -347,9 +354,9 @@ const moversQuery = `SELECT a.id, a.name, t.league, g.melo, g.matches, g.recent,
 	ORDER BY abs(t.change) DESC, a.id, t.league`
 
 // LastSeasons returns the newest finished season of each league that has one, by
-// the league's slug, without entrants.
+// the league's slug, without entrants and with its podium alone.
 func (s *Store) LastSeasons(ctx context.Context) (map[string]arena.Season, error) {
-	seasons, err := seasonTable.All(ctx, s.reader, lastSeasons)
+	seasons, err := seasonList.All(ctx, s.reader, lastSeasons)
 	if err != nil {
 		return nil, s.wrap(err, "read last seasons")
 	}

@@ -12,6 +12,7 @@ import (
 type seasonReads interface {
 	League(ctx context.Context, slug string) (arena.League, error)
 	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
+	SeasonEntrants(ctx context.Context, league string, no int) (arena.Season, error)
 	Seasons(ctx context.Context, league string, p arena.Page) ([]arena.Season, string, error)
 }
 
@@ -112,7 +113,7 @@ func (h *seasonHandlers) card(ctx context.Context, in *seasonInput) (*cardOutput
 	if err != nil {
 		return nil, err
 	}
-	s, _, err := h.rows.Season(ctx, in.Slug, in.Season)
+	s, err := h.rows.SeasonEntrants(ctx, in.Slug, in.Season)
 	if err != nil {
 		return nil, err
 	}

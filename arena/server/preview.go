@@ -23,7 +23,7 @@ type pages struct {
 	rows interface {
 		League(ctx context.Context, slug string) (arena.League, error)
 		Agent(ctx context.Context, id string) (arena.Agent, error)
-		Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
+		SeasonEntrants(ctx context.Context, league string, no int) (arena.Season, error)
 	}
 	url string // public
 	log *slog.Logger
@@ -62,7 +62,7 @@ func (p pages) league(ctx context.Context, path string) (web.Preview, error) {
 	if err != nil || no < 1 { // 0 would be the newest
 		return web.Preview{}, arena.Errorf(arena.CodeNotFound, "there is no season %q", number)
 	}
-	s, _, err := p.rows.Season(ctx, slug, no)
+	s, err := p.rows.SeasonEntrants(ctx, slug, no)
 	if err != nil {
 		return web.Preview{}, err
 	}

@@ -61,11 +61,11 @@ func (r rows) Agent(_ context.Context, id string) (arena.Agent, error) {
 	return arena.Agent{ID: id}, r.find(id)
 }
 
-func (r rows) Season(_ context.Context, league string, no int) (arena.Season, []arena.Pairing, error) {
+func (r rows) SeasonEntrants(_ context.Context, league string, no int) (arena.Season, error) {
 	if no != 2 && r.err == nil {
-		return arena.Season{}, nil, arena.Errorf(arena.CodeNotFound, "there is no season %d", no)
+		return arena.Season{}, arena.Errorf(arena.CodeNotFound, "there is no season %d", no)
 	}
-	return arena.Season{League: league, No: no, Status: arena.SeasonRunning}, nil, r.err
+	return arena.Season{League: league, No: no, Status: arena.SeasonRunning}, r.err
 }
 
 func TestSeasonSummary(t *testing.T) {
