@@ -134,10 +134,15 @@ type matchQuery struct {
 // text returns the query after its FROM; its arguments are in c.
 func (q *matchQuery) text() string {
 	id, start := "m.id", "m.starts_at"
-	if q.f.AgentID != "" || len(q.named) > 0 {
+	states := len(q.f.Statuses) > 1 && q.f.AgentID == "" && len(q.named) == 0 && !q.f.ByStart()
+	if q.f.AgentID != "" || len(q.named) > 0 || states {
 		// No index has these, or SQLite would walk back through all matches until
 		// the page is full.
 		id, start = "m.id || ''", "+m.starts_at"
+	}
+	if states {
+		q.states()
+		return q.c.Where() + ` ORDER BY ` + id + ` DESC LIMIT ` + q.c.Arg(q.limit)
 	}
 	if q.f.League != "" {
 		q.c.And("m.league = ?", q.f.League)
@@ -166,6 +171,25 @@ func (q *matchQuery) text() string {
 		q.c.And("("+start+", m.id) "+beyond+" (?, ?)", q.afterStart, q.after)
 	}
 	return q.c.Where() + ` ORDER BY ` + start + order + `, m.id` + order + ` LIMIT ` + q.c.Arg(q.limit)
+}
+
+// states adds the condition that a match is among the newest in one of several
+// states: each has an index by id, all together have none.
+func (q *matchQuery) states() {
+	parts := make([]string, len(q.f.Statuses))
+	for i, status := range q.f.Statuses {
+		c := db.Clauses{Args: q.c.Args}
+		if q.f.League != "" {
+			c.And("z.league = ?", q.f.League)
+		}
+		c.And("z.status = ?", string(status))
+		if q.after != "" {
+			c.And("z.id < ?", q.after)
+		}
+		parts[i] = `SELECT * FROM (SELECT z.id FROM matches z` + c.Where() + ` ORDER BY z.id DESC LIMIT ` + c.Arg(q.limit) + `) AS z` + strconv.Itoa(i)
+		q.c.Args = c.Args
+	}
+	q.c.Conditions = append(q.c.Conditions, "m.id IN ("+strings.Join(parts, " UNION ALL ")+")")
 }
 
 // seats adds the conditions on the agents with a seat. A condition that is the

@@ -40,49 +40,51 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 			return err
 		}
 	}
-	running := []arena.MatchStatus{arena.MatchRunning}
+	running, over := []arena.MatchStatus{arena.MatchRunning}, []arena.MatchStatus{arena.MatchVoid, arena.MatchCancelled}
 	return map[string]func(ctx context.Context) error{
-		"matches":                       matches(arena.MatchFilter{}),
-		"matches with a status":         matches(arena.MatchFilter{Statuses: running}),
-		"matches of a league":           matches(arena.MatchFilter{League: league}),
-		"matches of a league by status": matches(arena.MatchFilter{League: league, Statuses: running}),
-		"matches of an agent":           matches(arena.MatchFilter{AgentID: agent}),
-		"matches of two agents":         matches(arena.MatchFilter{AgentID: agent, OpponentID: "ag_8"}),
-		"matches by name":               matches(arena.MatchFilter{Query: "ag_7"}),
-		"matches of a league by name":   matches(arena.MatchFilter{League: league, Query: "ag_7"}),
-		"matches of a day":              byStart(arena.MatchFilter{From: now, To: now.AddDate(0, 0, 1)}),
-		"matches of a league on a day":  byStart(arena.MatchFilter{League: league, From: now, To: now.AddDate(0, 0, 1)}),
-		"matches with a status by day":  byStart(arena.MatchFilter{Statuses: running, From: now}),
-		"matches of an agent on a day":  byStart(arena.MatchFilter{AgentID: agent, From: now, To: now.AddDate(0, 0, 1)}),
-		"next matches":                  byStart(arena.MatchFilter{Statuses: running, Soonest: true}),
-		"match":                         func(ctx context.Context) error { return second(s.Match(ctx, match)) },
-		"live matches":                  func(ctx context.Context) error { return second(s.LiveMatches(ctx, league)) },
-		"log":                           func(ctx context.Context) error { return second(s.EventsAfter(ctx, match, 3, 100)) },
-		"packed log":                    func(ctx context.Context) error { return second(s.EventsAfter(ctx, match, 100, 100)) },
-		"rounds":                        func(ctx context.Context) error { return second(s.Rounds(ctx, match)) },
-		"answers":                       func(ctx context.Context) error { return second(s.Answers(ctx, match)) },
-		"verdicts":                      func(ctx context.Context) error { return second(s.Verdicts(ctx, match)) },
-		"verdicts of a league":          func(ctx context.Context) error { return second(s.LeagueVerdicts(ctx, league, 100)) },
-		"votes":                         func(ctx context.Context) error { return second(s.Votes(ctx, match, 1)) },
-		"standings":                     func(ctx context.Context) error { return second(s.Standings(ctx, league, now)) },
-		"league":                        func(ctx context.Context) error { return second(s.League(ctx, league)) },
-		"refit":                         func(ctx context.Context) error { return second(s.Fit(ctx, league)) },
-		"results":                       func(ctx context.Context) error { return second(s.RatedResults(ctx, league, 3, 100)) },
-		"settlements":                   func(ctx context.Context) error { return second(s.Settlements(ctx, league, 3, 100)) },
-		"agent":                         func(ctx context.Context) error { return second(s.Agent(ctx, agent)) },
-		"agents by id":                  func(ctx context.Context) error { return second(s.AgentsByID(ctx, []string{agent, "ag_8"})) },
-		"cooldowns":                     func(ctx context.Context) error { return second(s.Cooldowns(ctx, []string{agent, "ag_8"}, now)) },
-		"agent's ratings":               func(ctx context.Context) error { return second(s.AgentRatings(ctx, []string{agent})) },
-		"agent's history":               func(ctx context.Context) error { return second(s.RatingHistory(ctx, agent, league, 100)) },
-		"agent's uptime":                func(ctx context.Context) error { return second(s.Uptime(ctx, agent, now)) },
-		"agent's outcomes":              func(ctx context.Context) error { return second(s.AgentCauses(ctx, agent)) },
-		"agent's opponents":             func(ctx context.Context) error { return second(s.Opponents(ctx, agent)) },
-		"agent's claims":                func(ctx context.Context) error { return second(s.AgentClaims(ctx, agent, league, 100)) },
-		"agent's claims in any league":  func(ctx context.Context) error { return second(s.AgentClaims(ctx, agent, "", 100)) },
-		"agent's results":               func(ctx context.Context) error { return second(s.AgentResults(ctx, agent, 100)) },
-		"agent's no-shows":              func(ctx context.Context) error { return second(s.NoShows(ctx, "", []string{agent})) },
-		"movers":                        func(ctx context.Context) error { return second(s.Movers(ctx, now, 10)) },
-		"last seasons":                  func(ctx context.Context) error { return second(s.LastSeasons(ctx)) },
+		"matches":                           matches(arena.MatchFilter{}),
+		"matches with a status":             matches(arena.MatchFilter{Statuses: running}),
+		"matches of a league":               matches(arena.MatchFilter{League: league}),
+		"matches of a league by status":     matches(arena.MatchFilter{League: league, Statuses: running}),
+		"matches in two states":             matches(arena.MatchFilter{Statuses: over}),
+		"matches of a league in two states": matches(arena.MatchFilter{League: league, Statuses: over}),
+		"matches of an agent":               matches(arena.MatchFilter{AgentID: agent}),
+		"matches of two agents":             matches(arena.MatchFilter{AgentID: agent, OpponentID: "ag_8"}),
+		"matches by name":                   matches(arena.MatchFilter{Query: "ag_7"}),
+		"matches of a league by name":       matches(arena.MatchFilter{League: league, Query: "ag_7"}),
+		"matches of a day":                  byStart(arena.MatchFilter{From: now, To: now.AddDate(0, 0, 1)}),
+		"matches of a league on a day":      byStart(arena.MatchFilter{League: league, From: now, To: now.AddDate(0, 0, 1)}),
+		"matches with a status by day":      byStart(arena.MatchFilter{Statuses: running, From: now}),
+		"matches of an agent on a day":      byStart(arena.MatchFilter{AgentID: agent, From: now, To: now.AddDate(0, 0, 1)}),
+		"next matches":                      byStart(arena.MatchFilter{Statuses: running, Soonest: true}),
+		"match":                             func(ctx context.Context) error { return second(s.Match(ctx, match)) },
+		"live matches":                      func(ctx context.Context) error { return second(s.LiveMatches(ctx, league)) },
+		"log":                               func(ctx context.Context) error { return second(s.EventsAfter(ctx, match, 3, 100)) },
+		"packed log":                        func(ctx context.Context) error { return second(s.EventsAfter(ctx, match, 100, 100)) },
+		"rounds":                            func(ctx context.Context) error { return second(s.Rounds(ctx, match)) },
+		"answers":                           func(ctx context.Context) error { return second(s.Answers(ctx, match)) },
+		"verdicts":                          func(ctx context.Context) error { return second(s.Verdicts(ctx, match)) },
+		"verdicts of a league":              func(ctx context.Context) error { return second(s.LeagueVerdicts(ctx, league, 100)) },
+		"votes":                             func(ctx context.Context) error { return second(s.Votes(ctx, match, 1)) },
+		"standings":                         func(ctx context.Context) error { return second(s.Standings(ctx, league, now)) },
+		"league":                            func(ctx context.Context) error { return second(s.League(ctx, league)) },
+		"refit":                             func(ctx context.Context) error { return second(s.Fit(ctx, league)) },
+		"results":                           func(ctx context.Context) error { return second(s.RatedResults(ctx, league, 3, 100)) },
+		"settlements":                       func(ctx context.Context) error { return second(s.Settlements(ctx, league, 3, 100)) },
+		"agent":                             func(ctx context.Context) error { return second(s.Agent(ctx, agent)) },
+		"agents by id":                      func(ctx context.Context) error { return second(s.AgentsByID(ctx, []string{agent, "ag_8"})) },
+		"cooldowns":                         func(ctx context.Context) error { return second(s.Cooldowns(ctx, []string{agent, "ag_8"}, now)) },
+		"agent's ratings":                   func(ctx context.Context) error { return second(s.AgentRatings(ctx, []string{agent})) },
+		"agent's history":                   func(ctx context.Context) error { return second(s.RatingHistory(ctx, agent, league, 100)) },
+		"agent's uptime":                    func(ctx context.Context) error { return second(s.Uptime(ctx, agent, now)) },
+		"agent's outcomes":                  func(ctx context.Context) error { return second(s.AgentCauses(ctx, agent)) },
+		"agent's opponents":                 func(ctx context.Context) error { return second(s.Opponents(ctx, agent)) },
+		"agent's claims":                    func(ctx context.Context) error { return second(s.AgentClaims(ctx, agent, league, 100)) },
+		"agent's claims in any league":      func(ctx context.Context) error { return second(s.AgentClaims(ctx, agent, "", 100)) },
+		"agent's results":                   func(ctx context.Context) error { return second(s.AgentResults(ctx, agent, 100)) },
+		"agent's no-shows":                  func(ctx context.Context) error { return second(s.NoShows(ctx, "", []string{agent})) },
+		"movers":                            func(ctx context.Context) error { return second(s.Movers(ctx, now, 10)) },
+		"last seasons":                      func(ctx context.Context) error { return second(s.LastSeasons(ctx)) },
 		"agent's deliveries": func(ctx context.Context) error {
 			_, _, err := s.Deliveries(ctx, arena.DeliveryFilter{AgentID: agent}, first)
 			return err
@@ -250,6 +252,35 @@ func TestEnvelopes_Plans(t *testing.T) {
 			case strings.Contains(plan, "SCAN envelopes") && !strings.Contains(text, "max(seq)"):
 				t.Errorf("%s\n%s", found, text)
 			}
+		}
+	}
+}
+
+// TestMatches_States: a league's matches in states that are rare are found by
+// their state, however many others there are. Threat V7.
+func TestMatches_States(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, storetest.SQLite(t))
+	for _, league := range []string{"", "trivia"} {
+		known, found := s.Texts(), 0
+		_, _, err := s.Matches(t.Context(), arena.MatchFilter{League: league, Statuses: []arena.MatchStatus{arena.MatchVoid, arena.MatchCancelled}}, arena.Page{Limit: 20, Cursor: "bTptXzAwMDAwMTAwMDA"})
+		check(t, err)
+		for _, text := range s.Texts() {
+			if slices.Contains(known, text) || !strings.Contains(text, "UNION ALL") {
+				continue
+			}
+			found++
+			plan := planOf(t, s, text, make([]any, parameters(text))...)
+			want := "SEARCH z USING COVERING INDEX matches_by_status (status=? AND id<?)"
+			if league != "" {
+				want = "SEARCH z USING COVERING INDEX matches_by_league_status (league=? AND status=? AND id<?)"
+			}
+			if strings.Count(plan, want) != 2 || !strings.Contains(plan, "SEARCH m USING INDEX sqlite_autoindex_matches_1 (id=?)") {
+				t.Errorf("%s\n%s", plan, text)
+			}
+		}
+		if found != 1 {
+			t.Errorf("%d texts", found)
 		}
 	}
 }
