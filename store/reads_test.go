@@ -129,7 +129,7 @@ func ignore(err error, code arena.Code) error {
 const large = `matches|seats|rounds|answers|deliveries|events|event_archives|settlements|rating_changes|verdicts|votes|uptime|met|encounters|outcomes|game_records|envelopes|conversations`
 
 // TestReads_Plans reads the plan of every query that a page's read makes: none
-// needs to walk through a large table, on neither engine.
+// needs to walk through a large table, on neither engine. Threat V7.
 func TestReads_Plans(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -298,7 +298,7 @@ type calibrationInput struct {
 type calibrationView struct {
 	AgentID  string               `json:"agent_id"`
 	Declared bool                 `json:"declared" doc:"Always true: it rests on the claims of the agent."`
-	Answers  int                  `json:"answers" doc:"Of its newest 500 judged answers those with a confidence."`
+	Answers  int                  `json:"answers" doc:"Of its newest 500 judged answers, or of fewer when they are longer than 1 MiB together, those with a confidence."`
 	Brier    *float64             `json:"brier" doc:"Mean of (confidence - right)^2: 0 is best, a coin has 0.25; null: no answers."`
 	Bins     []calibrationBinView `json:"bins" doc:"Ten of equal width, by confidence."`
 	Tokens   tokenCostView        `json:"tokens"`

@@ -225,6 +225,7 @@ type API struct {
 	engine      *gin.Engine
 	huma        huma.API
 	crossOrigin http.CrossOriginProtection // rejects requests of other sites in browsers that would add a cookie
+	dear        chan struct{}              // requests to dear routes that run
 	docs        documents
 	now         func() time.Time
 	log         *slog.Logger
@@ -290,7 +291,8 @@ func New(o Options) (*API, error) {
 	// every route to standard output; setting it again changes nothing.
 	gin.SetMode(gin.ReleaseMode)
 	a := &API{
-		resources: newResources(o), accounts: o.Services.Accounts, handlers: o.Handlers, quotas: o.Quotas, engine: gin.New(), now: o.Now, log: o.Logger,
+		resources: newResources(o), accounts: o.Services.Accounts, handlers: o.Handlers, quotas: o.Quotas, engine: gin.New(),
+		dear: make(chan struct{}, dearAtOnce), now: o.Now, log: o.Logger,
 	}
 	if err := a.engine.SetTrustedProxies(o.Site.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("api: trusted proxies: %w", err)

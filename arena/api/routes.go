@@ -234,6 +234,21 @@ func routes() []route {
 	}
 }
 
+// dearAtOnce is how many dear routes run at once: SQLite has at least 4 readers.
+const dearAtOnce = 2
+
+// dear reports whether a route makes something whole, a table, a season, a record
+// or a picture, of which no page bounds the work. No cache would hold for a
+// caller who asks for another one each time, so few of these run at once, and
+// all other routes keep readers of the database (threat V7).
+func dear(op huma.Operation) bool {
+	switch op.OperationID {
+	case "list-standings", "list-league-rounds", "get-season", "get-season-card", "get-match-card", "get-match-record", "get-agent-calibration":
+		return true
+	}
+	return false
+}
+
 // ginPath returns the path of a route as Gin writes it.
 func ginPath(path string) string { return strings.NewReplacer("{", ":", "}", "").Replace(path) }
 
@@ -300,8 +315,20 @@ func unguarded[I, O any](h func(*nodeHandlers, context.Context, *I) (*O, error))
 }
 
 func register[H, I, O any](a *API, op huma.Operation, handlers H, h func(H, context.Context, *I) (*O, error)) {
+	run := h
+	if dear(op) {
+		run = func(handlers H, ctx context.Context, in *I) (*O, error) {
+			select {
+			case a.dear <- struct{}{}:
+				defer func() { <-a.dear }() // before the answer is written, which may take as long as its reader wants
+				return h(handlers, ctx, in)
+			case <-ctx.Done():
+				return nil, arena.Errorf(arena.CodeUnavailable, "too many ask for tables, seasons, records and pictures now; try again")
+			}
+		}
+	}
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
-		out, err := h(handlers, ctx, in)
+		out, err := run(handlers, ctx, in)
 		if err != nil {
 			return nil, a.problemOf(ctx, err)
 		}
