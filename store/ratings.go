@@ -438,20 +438,23 @@ func (s *Store) Standings(ctx context.Context, league string, now time.Time) ([]
 
 // rank orders a table and numbers those who have a rank.
 func rank(found []*arena.Standing, now time.Time) []arena.Standing {
-	slices.SortFunc(found, func(a, b *arena.Standing) int {
-		if x, y := a.Ranked(now), b.Ranked(now); x != y {
-			if x {
-				return -1
-			}
-			return 1
+	ranked, others := make([]*arena.Standing, 0, len(found)), []*arena.Standing{}
+	for _, s := range found {
+		if s.Ranked(now) {
+			ranked = append(ranked, s)
+		} else {
+			others = append(others, s)
 		}
-		return byRating(a, b)
-	})
-	table := make([]arena.Standing, len(found))
-	for i, s := range found {
-		if table[i] = *s; s.Ranked(now) {
-			table[i].Rank = i + 1
-		}
+	}
+	slices.SortFunc(ranked, byRating)
+	slices.SortFunc(others, byRating)
+	table := make([]arena.Standing, 0, len(found))
+	for i, s := range ranked {
+		s.Rank = i + 1
+		table = append(table, *s)
+	}
+	for _, s := range others {
+		table = append(table, *s)
 	}
 	return table
 }
