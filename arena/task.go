@@ -115,7 +115,31 @@ type PackContents struct {
 	Names    []string // of its columns or members, if it has any
 	Tasks    []Task
 	Skipped  []SkippedLine // entries that cannot be used
-	Warnings []SkippedLine // repairs of usable entries
+	Warnings []SkippedLine // repairs and doubts of usable entries
+	Reading  PackReading   // how the file was understood
+	Sources  []TaskSource  // of the first tasks
+}
+
+// PackReading is how a file of tasks was understood: which columns or fields
+// hold the parts of a task, and what no task holds.
+type PackReading struct {
+	Description string   `json:"description,omitempty" doc:"The column or field of the question. Absent: the format has no columns."`
+	Context     []string `json:"context,omitempty" doc:"The columns or fields that stand in front of the question."`
+	Options     []string `json:"options,omitempty" doc:"The column or field with all options, or those with one option each, in their order."`
+	Answer      string   `json:"answer,omitempty" doc:"The column or field of the answer."`
+	FirstIndex  *int     `json:"first_index,omitempty" doc:"The index of the first option, 0 or 1. Absent: no answer is an index."`
+	Evidence    string   `json:"evidence,omitempty" enum:"zero,count,names,declared" doc:"How first_index is known: an answer is 0, an answer is the number of options, the columns of the options are numbered from 0, or the format or the mapping says it."`
+	LeftOut     []string `json:"left_out" doc:"Columns or fields that no task holds: the first hundred."`
+	EmptyRows   int      `json:"empty_rows" doc:"Rows of a table without any text. They are ignored."`
+	Notes       []string `json:"notes" doc:"Sentences about the file as a whole, such as its encoding."`
+}
+
+// TaskSource is where the answer of a task comes from.
+type TaskSource struct {
+	Line  int    `json:"line" doc:"The line or row on which the entry starts."`
+	Given string `json:"given,omitempty" doc:"The answer as the file has it."`
+	Means string `json:"means,omitempty" enum:"text,letter,label,index" doc:"What given is: the text of an option or of an answer, the letter of an option, its label in the file, or its index."`
+	Right []int  `json:"right" doc:"The places of the right options, from 0."`
 }
 
 // PackReport is the result of a check of a file.
@@ -128,11 +152,14 @@ type PackReport struct {
 	Samples      []PackSample  `json:"samples" doc:"The first three of them."`
 	SkippedCount int           `json:"skipped_count"`
 	Skipped      []SkippedLine `json:"skipped" doc:"Entries that cannot be used: the first hundred."`
-	Warnings     []SkippedLine `json:"warnings" doc:"Fixes that an import would make: the first hundred."`
+	Warnings     []SkippedLine `json:"warnings" doc:"Fixes that an import would make, and doubts: the first hundred."`
+	Reading      PackReading   `json:"reading" doc:"How the file was understood."`
 }
 
 // PackSample is a task that was read from a file.
 type PackSample struct {
+	TaskSource
+
 	Description string   `json:"description"`
 	Options     []string `json:"options,omitempty"`
 	Answer      []string `json:"answer" doc:"Accepted answers; the first is shown as the right one."`
@@ -149,9 +176,16 @@ func (c PackContents) Report(problem string, samples, lines int) PackReport {
 		Samples: []PackSample{}, SkippedCount: len(c.Skipped),
 		Skipped:  append([]SkippedLine{}, c.Skipped[:min(lines, len(c.Skipped))]...),
 		Warnings: append([]SkippedLine{}, c.Warnings[:min(lines, len(c.Warnings))]...),
+		Reading:  c.Reading,
 	}
-	for _, t := range c.Tasks[:min(samples, len(c.Tasks))] {
+	r.Reading.LeftOut, r.Reading.Notes = append([]string{}, c.Reading.LeftOut...), append([]string{}, c.Reading.Notes...)
+	for i, t := range c.Tasks[:min(samples, len(c.Tasks))] {
+		source := TaskSource{Right: []int{}}
+		if i < len(c.Sources) {
+			source = c.Sources[i]
+		}
 		r.Samples = append(r.Samples, PackSample{
+			TaskSource:  source,
 			Description: t.Description, Options: t.Options, Answer: append([]string{}, t.Answers...), Topic: t.Topic, Difficulty: t.Difficulty,
 		})
 	}

@@ -78,7 +78,8 @@ type createdPackView struct {
 	Skipped  []arena.SkippedLine `json:"skipped" doc:"Entries that could not be used."`
 	Format   string              `json:"format" doc:"How the file was read."`
 	Map      string              `json:"map,omitempty" doc:"By which mapping it was read."`
-	Warnings []arena.SkippedLine `json:"warnings" doc:"Fixes in entries that were imported."`
+	Warnings []arena.SkippedLine `json:"warnings" doc:"Fixes in entries that were imported, and doubts."`
+	Reading  arena.PackReading   `json:"reading" doc:"How the file was understood."`
 }
 
 func (h *packHandlers) create(ctx context.Context, in *createPackInput) (*output[createdPackView], error) {
@@ -101,7 +102,7 @@ func (h *packHandlers) create(ctx context.Context, in *createPackInput) (*output
 	}
 	return answer(createdPackView{
 		PackID: p.ID, Name: p.Name, Tasks: p.Tasks, Format: found.Format, Map: found.Map,
-		Skipped: orEmpty(found.Skipped), Warnings: orEmpty(found.Warnings),
+		Skipped: orEmpty(found.Skipped), Warnings: orEmpty(found.Warnings), Reading: found.Report("", 0, 0).Reading,
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -34,15 +35,17 @@ type packFlags struct {
 
 // Help shows mappings.
 func (c *PackCheckCmd) Help() string {
-	return `Guesses the format, prints three tasks as they were read, and lists every problem
-with its line. Exits with 1 when an entry cannot be used.
+	return `Guesses the format and prints how the file was understood: the columns of the
+question, its context, options and answer; three tasks, with the right options
+marked and what the answer in the file means; and what was left out. Lists every
+problem with its line. Exits with 1 when an entry cannot be used.
 
     arena pack check questions.csv
     arena pack check --map description=question,options=choices,answer=label set.jsonl
 
-Parts of a task are description, options, answer (or answer_index from 0,
+Parts of a task are description, context, options, answer (or answer_index from 0,
 answer_number from 1), topic, difficulty, input_format, output_format, max_tokens and
-rules. Options may have several columns: options=a+b+c.`
+rules. Context and options may have several columns: options=a+b+c.`
 }
 
 // What a check shows.
@@ -90,20 +93,35 @@ func (c *PackCheckCmd) print(w io.Writer, r arena.PackReport) error {
 	line("format", r.Format)
 	line("map", r.Map)
 	line("columns", strings.Join(r.Names, ", "))
+	line("question", r.Reading.Description)
+	line("context", strings.Join(r.Reading.Context, ", "))
+	line("options", strings.Join(r.Reading.Options, ", "))
+	line("answer", r.Reading.Answer+firstIndex(r.Reading))
+	line("left out", strings.Join(r.Reading.LeftOut, ", "))
+	if r.Reading.EmptyRows > 0 {
+		line("empty rows", fmt.Sprint(r.Reading.EmptyRows))
+	}
+	for _, n := range r.Reading.Notes {
+		line("note", n)
+	}
 	line("tasks", fmt.Sprint(r.Tasks))
 	for i, s := range r.Samples {
 		_, _ = fmt.Fprintln(t)
 		line(fmt.Sprintf("%d", i+1), plaintext.Shorten(strings.Join(strings.Fields(s.Description), " "), 200))
 		for j, o := range s.Options {
-			line(fmt.Sprintf("  %c", 'A'+j), o)
+			mark := ' '
+			if slices.Contains(s.Right, j) {
+				mark = '*'
+			}
+			line(fmt.Sprintf("%c %c", mark, 'A'+j), o)
 		}
-		line("  answer", strings.Join(s.Answer, " or "))
+		line("  answer", strings.Join(s.Answer, " or ")+meaning(s, r.Reading))
 		line("  topic", s.Topic)
 	}
 	for _, list := range []struct {
 		title string
 		lines []arena.SkippedLine
-	}{{"cannot be used", r.Skipped}, {"mended", r.Warnings}} {
+	}{{"cannot be used", r.Skipped}, {"warnings", r.Warnings}} {
 		if len(list.lines) > 0 {
 			_, _ = fmt.Fprintf(t, "\n%s:\n", list.title)
 		}
@@ -112,4 +130,26 @@ func (c *PackCheckCmd) print(w io.Writer, r arena.PackReport) error {
 		}
 	}
 	return t.Flush()
+}
+
+// firstIndex says which index the first option has, and how that is known.
+func firstIndex(r arena.PackReading) string {
+	if r.FirstIndex == nil {
+		return ""
+	}
+	return fmt.Sprintf(", indexes from %d: %s", *r.FirstIndex, map[string]string{
+		"zero": "an answer is 0", "count": "an answer is the number of options",
+		"names": "the columns of the options are numbered from 0", "declared": "as the format or the mapping says",
+	}[r.Evidence])
+}
+
+// meaning says what the answer in the file means, if it is not the text itself.
+func meaning(s arena.PackSample, r arena.PackReading) string {
+	switch s.Means {
+	case "letter", "label":
+		return fmt.Sprintf(" (the %s %s in line %d)", s.Means, s.Given, s.Line)
+	case "index":
+		return fmt.Sprintf(" (%s in line %d, an index from %d)", s.Given, s.Line, *r.FirstIndex)
+	}
+	return ""
 }

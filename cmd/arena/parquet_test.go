@@ -40,7 +40,7 @@ func TestPackCheck_Parquet(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "set.parquet")
 		must(t, os.WriteFile(path, data, 0o600))
 		code, out, errs := call(t, nil, "pack", "check", path)
-		for _, s := range []string{"format:   mmlu", "tasks:    2", "answer:  eagle", "answer:  perro", "topic:   animals"} {
+		for _, s := range []string{"format:    mmlu", "tasks:     2", "answer:  eagle", "answer:  perro", "topic:   animals"} {
 			if !strings.Contains(out, s) {
 				t.Errorf("%s: no %q in\n%s%s", name, s, out, errs)
 			}

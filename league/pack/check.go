@@ -167,7 +167,7 @@ func checkText(field, name, s string, limit int) error {
 		return flawed(field, "the %s has %d bytes, the limit is %d", name, len(s), limit)
 	}
 	if !utf8.ValidString(s) || strings.ContainsRune(s, utf8.RuneError) {
-		return flawed(field, "the text of the %s is damaged: it is not UTF-8", name)
+		return flawed(field, "the text of the %s is damaged: it is not UTF-8; save the file as UTF-8", name)
 	}
 	for _, r := range s {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' {

@@ -32,11 +32,26 @@ func parseCSV(data []byte) (iter.Seq[entry], error) {
 	if err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
+	via := mapping{}
+	for _, c := range columns {
+		if _, option := optionColumn(c); option {
+			via["options"] = append(via["options"], c)
+		} else {
+			via[c] = []string{c}
+		}
+	}
+	optional := func(column int) bool {
+		_, option := optionColumn(columns[column])
+		return !option && !slices.Contains([]string{"description", "answer"}, columns[column])
+	}
 	return func(yield func(entry) bool) {
-		for r := range records {
-			e := entry{line: r.line, err: r.err}
-			if e.err == nil {
+		for r := range wholeRecords(columns, records, optional) {
+			e := entry{line: r.line, err: r.err, empty: r.empty, via: via}
+			if e.err == nil && !e.empty {
 				e.task = readRecord(columns, r.cells, &e.err)
+			}
+			if len(via["options"]) > 1 {
+				e.columns = via["options"]
 			}
 			if !yield(e) {
 				return
@@ -49,32 +64,53 @@ func parseCSV(data []byte) (iter.Seq[entry], error) {
 type record struct {
 	line  int // on which it starts
 	cells []string
+	empty bool // no cell has any text
 	err   error
 }
 
 // csvTable returns the first record of a table, nil if there is none, and the
-// others. Cells are separated by commas, semicolons or tabs.
+// others. Cells are separated by commas, semicolons or tabs, or as a first line
+// such as "sep=;" says, which Excel writes. Records without text before the first
+// are skipped, and empty cells behind its last name are left out.
 func csvTable(data []byte) (first []string, others iter.Seq[record], err error) {
+	separator, data, before := separatorLine(data)
 	r := csv.NewReader(bytes.NewReader(data))
-	r.Comma = separatorOf(data)
-	first, err = r.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, nil, nil
+	r.FieldsPerRecord = -1
+	if r.Comma = separator; separator == 0 {
+		r.Comma = separatorOf(data)
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("header: %w", plainCSV(err))
+	skipped := 0
+	for {
+		first, err = r.Read()
+		if errors.Is(err, io.EOF) {
+			return nil, nil, nil
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("header: %w", plainCSV(err))
+		}
+		if !blank(first) {
+			break
+		}
+		skipped++
 	}
+	first = first[:len(first)-emptyEnd(first)]
 	return first, func(yield func(record) bool) {
+		for range skipped {
+			if !yield(record{line: 1, empty: true}) {
+				return
+			}
+		}
 		for {
 			cells, err := r.Read()
 			if errors.Is(err, io.EOF) {
 				return
 			}
-			next := record{cells: cells}
+			next := record{cells: cells, empty: err == nil && blank(cells)}
 			if bad, ok := errors.AsType[*csv.ParseError](err); ok {
-				next.line, next.err = bad.StartLine, plainCSV(err)
+				next.line, next.err = bad.StartLine+before, plainCSV(err)
 			} else {
-				next.line, _ = r.FieldPos(0)
+				line, _ := r.FieldPos(0)
+				next.line = line + before
 			}
 			if !yield(next) {
 				return
@@ -83,13 +119,68 @@ func csvTable(data []byte) (first []string, others iter.Seq[record], err error) 
 	}, nil
 }
 
+// separatorLine returns the separator that the first line of a table names, and
+// the text behind that line; 0 and the whole text if it names none.
+func separatorLine(data []byte) (separator rune, rest []byte, lines int) {
+	line, rest, found := bytes.Cut(data, []byte("\n"))
+	line = bytes.Trim(line, "\r\"")
+	if !found || len(line) != len("sep=;") || !strings.EqualFold(string(line[:4]), "sep=") || !bytes.ContainsAny(line[4:], ",;\t|") {
+		return 0, data, 0
+	}
+	return rune(line[4]), rest, 1
+}
+
+// wholeRecords returns records with as many cells as there are columns. Surplus
+// cells must be empty; only optional ones may be missing at the end, because a
+// lost separator shifts the others.
+func wholeRecords(columns []string, records iter.Seq[record], optional func(column int) bool) iter.Seq[record] {
+	return func(yield func(record) bool) {
+		for r := range records {
+			if r.err == nil && !r.empty {
+				r.err = r.complete(columns, optional)
+			}
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+func (r *record) complete(columns []string, optional func(column int) bool) error {
+	given := len(r.cells)
+	if surplus := given - len(columns); surplus > 0 {
+		if emptyEnd(r.cells) < surplus {
+			return fmt.Errorf("%d cells, the header has %d", given, len(columns))
+		}
+		r.cells = r.cells[:len(columns)]
+	}
+	for i := given; i < len(columns); i++ {
+		if !optional(i) {
+			return fmt.Errorf("%d cells, the header has %d: the cell of %s is missing", given, len(columns), clip(columns[i]))
+		}
+		r.cells = append(r.cells, "")
+	}
+	return nil
+}
+
+// blank reports whether no cell has any text.
+func blank(cells []string) bool { return emptyEnd(cells) == len(cells) }
+
+// emptyEnd returns the number of empty cells at the end.
+func emptyEnd(cells []string) (n int) {
+	for n < len(cells) && strings.TrimSpace(cells[len(cells)-1-n]) == "" {
+		n++
+	}
+	return n
+}
+
 // separatorOf returns the most frequent separator outside of quotes in the first
-// record of a table, or a comma if there is none.
+// record of a table; a bar only if there is no other.
 func separatorOf(data []byte) rune {
 	counts := map[rune]int{}
 	quoted := false
 scan:
-	for _, c := range bytes.TrimLeft(data, "\r\n") {
+	for _, c := range bytes.TrimLeft(data, ",; \t\r\n") {
 		switch {
 		case c == '"':
 			quoted = !quoted
@@ -101,6 +192,9 @@ scan:
 		}
 	}
 	best := ','
+	if counts[','] == 0 && counts[';'] == 0 && counts['\t'] == 0 {
+		best = '|'
+	}
 	for _, other := range ";\t" {
 		if counts[other] > counts[best] {
 			best = other
@@ -114,9 +208,6 @@ scan:
 func plainCSV(err error) error {
 	if bad, ok := errors.AsType[*csv.ParseError](err); ok {
 		err = bad.Err
-	}
-	if errors.Is(err, csv.ErrFieldCount) {
-		return errors.New("another number of cells than the header has")
 	}
 	return err
 }
@@ -214,10 +305,7 @@ func maxTokens(cell string) (int, error) {
 // withoutEmptyEnd returns options without the empty ones at the end, which
 // belong to records with fewer options than the header.
 func withoutEmptyEnd(options []string) []string {
-	for len(options) > 0 && options[len(options)-1] == "" {
-		options = options[:len(options)-1]
-	}
-	return options
+	return options[:len(options)-emptyEnd(options)]
 }
 
 // list returns the items of a cell.

@@ -49,7 +49,7 @@ func TestParse_csv(t *testing.T) {
 		{"a letter that is an option", "description,options,answer\nq,B|A|O,A\n", []arena.Task{task("q", "A", "B", "A", "O")}},
 		{"a letter without options", "description,answer\nq,B\n", []arena.Task{task("q", "B")}},
 		{"a bar in an option", "description,a,b,answer\nq,x|y,z,x|y\n", []arena.Task{task("q", "x|y", "x|y", "z")}},
-		{"spelling of an option", "description,options,answer\nq,Rome|Paris,rome\n", []arena.Task{task("q", "rome", "Rome", "Paris")}},
+		{"spelling of an option", "description,options,answer\nq,Rome|Paris,rome\n", []arena.Task{task("q", "Rome", "Rome", "Paris")}},
 		{"semicolons", "description;answer;options\n\"q, r; s\";a;a | b\n", []arena.Task{task("q, r; s", "a", "a", "b")}},
 		{"tabs", "description\tanswer\nq, r; s\ta\n", []arena.Task{task("q, r; s", "a")}},
 		{"indexes from 0", "description,a,b,answer\nq,x,y,0\nr,x,y,1\n", []arena.Task{task("q", "x", "x", "y"), task("r", "y", "x", "y")}},
@@ -77,8 +77,8 @@ func TestParse_csvBad(t *testing.T) {
 	const header = "description,answer,max_tokens,a,b,c\n"
 	const good = "\"good\nq\",x,,x,y,\n"
 	tests := []struct{ name, record, reason string }{
-		{"too few cells", "q,x,,x,y", "another number of cells than the header has"},
-		{"too many cells", "q,x,,x,y,z,", "another number of cells than the header has"},
+		{"too few cells", "q,x,,x,y", "5 cells, the header has 6: the cell of c is missing"},
+		{"too many cells", "q,x,,x,y,z,z", "7 cells, the header has 6"},
 		{"a quote inside", `q"r,x,,x,y,z`, `bare "`},
 		{"text behind a quote", `"q"r,x,,x,y,z`, `"`},
 		{"no description", " ,x,,x,y,", "description is missing"},
@@ -91,7 +91,7 @@ func TestParse_csvBad(t *testing.T) {
 		{"option twice", "q,x,,x,y,Y", "options B and C are the same"},
 		{"max_tokens is no number", "q,x,many,x,y,", `max_tokens "many" is not a whole number`},
 		{"max_tokens below", "q,x,-1,x,y,", "max_tokens must be 0"},
-		{"not UTF-8", "q\xff,x,,x,y,", "damaged"},
+		{"not UTF-8", "é\xff,x,,x,y,", "damaged"},
 		{"control character", "q\x00,x,,x,y,", "control character U+0000"},
 		{"description over the limit", strings.Repeat("q", 8193) + ",x,,x,y,", "8193 bytes, the limit is 8192"},
 		{"option over the limit", "q,x,,x," + strings.Repeat("y", 513) + ",", "513 bytes, the limit is 512"},
@@ -127,7 +127,7 @@ func TestParse_csvHeader(t *testing.T) {
 		{"unknown column", "description,answer,colour", `the column "colour" is not known`},
 		{"another word", "question,answer", `the column "question" is not known; did you mean "description"?`},
 		{"a slip", "description,anwser", `did you mean "answer"?`},
-		{"a column without a name", "description,answer,", `the column "" is not known`},
+		{"a column without a name", "description,,answer", `the column "" is not known`},
 		{"column twice", "description,answer,Answer", `the column "answer" stands there twice`},
 		{"no description", "answer,topic", `the column "description" is missing`},
 		{"no answer", "description,topic", `the column "answer" is missing`},

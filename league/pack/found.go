@@ -17,33 +17,42 @@ import (
 // parseMMLU reads MMLU in its two forms: a table without a header, with the
 // question, its options and the letter of the right one; or objects with
 // question, choices (or options) and answer, a letter or an index from 0.
-func parseMMLU(data []byte) (iter.Seq[entry], error) {
-	if isJSON(data) {
-		return objects(jsonRows(data), readMMLU), nil
-	}
-	first, records, err := csvTable(data)
-	if err != nil {
-		return nil, err
-	}
-	return func(yield func(entry) bool) {
-		if !yield(mmluRecord(record{line: 1, cells: first})) {
-			return
+func parseMMLU(defined bool) reader {
+	return func(data []byte) (iter.Seq[entry], error) {
+		if isJSON(data) {
+			return objects(jsonRows(data), readMMLU(defined)), nil
 		}
-		for r := range records {
-			if !yield(mmluRecord(r)) {
+		first, records, err := csvTable(data)
+		if err != nil {
+			return nil, err
+		}
+		return func(yield func(entry) bool) {
+			if !yield(mmluRecord(record{line: 1, cells: first}, len(first))) {
 				return
 			}
-		}
-	}, nil
+			for r := range records {
+				if !yield(mmluRecord(r, len(first))) {
+					return
+				}
+			}
+		}, nil
+	}
 }
 
-func mmluRecord(r record) entry {
-	e := entry{line: r.line, err: r.err, pointing: byLabel, mends: true}
-	if e.err != nil {
+func mmluRecord(r record, cells int) entry {
+	e := entry{line: r.line, empty: r.empty, err: r.err, pointing: byLabel, mends: true}
+	if e.err != nil || e.empty {
 		return e
 	}
+	if surplus := len(r.cells) - cells; surplus > 0 && emptyEnd(r.cells) >= surplus {
+		r.cells = r.cells[:cells]
+	}
 	last := len(r.cells) - 1
-	if last < 3 {
+	switch {
+	case last+1 != cells:
+		e.err = fmt.Errorf("%d cells, the first record has %d", last+1, cells)
+		return e
+	case last < 3:
 		e.err = errors.New("a record is a question, two or more options, and the letter of the right one")
 		return e
 	}
@@ -53,24 +62,50 @@ func mmluRecord(r record) entry {
 	return e
 }
 
-func readMMLU(object []byte) (entry, error) {
-	values, err := readObject(object)
-	if err != nil {
-		return entry{}, err
+// readMMLU reads an object of MMLU. The format defines that answers are letters
+// or indexes from 0. Objects that only look like it may mean texts or indexes from
+// 1: the whole file decides.
+func readMMLU(defined bool) func(object []byte) (entry, error) {
+	return func(object []byte) (entry, error) {
+		values, err := readObject(object)
+		if err != nil {
+			return entry{}, err
+		}
+		m := mapping{"description": {"question"}, "options": {"choices"}, "answer": {"answer"}}
+		if values["choices"] == nil {
+			m["options"] = []string{"options"}
+		}
+		m.add(values, "topic", "subject", "category")
+		m.addContext(values)
+		e, err := m.entry(values)
+		if answer := values["answer"]; defined && len(answer) > 0 {
+			e.pointing = byLabel
+			if answer[0] >= '0' && answer[0] <= '9' {
+				e.pointing = byIndex
+			}
+		}
+		return e, err
 	}
-	m := mapping{"description": {"question"}, "options": {"choices"}, "answer": {"answer"}, "topic": {"subject"}}
-	if values["choices"] == nil {
-		m["options"] = []string{"options"}
+}
+
+// add maps a part to the first of the members that the object has.
+func (m mapping) add(values map[string]json.RawMessage, target string, members ...string) {
+	for _, name := range members {
+		if values[name] != nil && m[target] == nil {
+			m[target] = []string{name}
+		}
 	}
-	if values["subject"] == nil {
-		m["topic"] = []string{"category"}
+}
+
+// addContext maps the members that hold what a question is about.
+func (m mapping) addContext(values map[string]json.RawMessage) {
+	for _, word := range synonyms()["context"] {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			if plainName(name) == word && !slices.Contains(m.columns(), name) {
+				m["context"] = append(m["context"], name)
+			}
+		}
 	}
-	e, err := m.entry(values)
-	e.pointing = byLabel
-	if answer := values["answer"]; len(answer) > 0 && answer[0] >= '0' && answer[0] <= '9' {
-		e.pointing = byIndex
-	}
-	return e, err
 }
 
 // readARC reads an object of the AI2 Reasoning Challenge in its original form
@@ -85,7 +120,18 @@ func readARC(object []byte) (entry, error) {
 	if strings.HasPrefix(string(values["question"]), "{") {
 		m["description"], m["options"] = []string{"question.stem"}, []string{"question.choices"}
 	}
-	return m.entry(values)
+	m.addContext(values)
+	return m.labeled(values)
+}
+
+// labeled reads an entry of a format that defines that its answer is a label, if
+// its options have labels.
+func (m mapping) labeled(values map[string]json.RawMessage) (entry, error) {
+	e, err := m.entry(values)
+	if len(e.labels) > 0 {
+		e.pointing = byLabel
+	}
+	return e, err
 }
 
 // readAQuA reads an object of AQuA-RAT: question, options such as "A)21", and
@@ -95,9 +141,9 @@ func readAQuA(object []byte) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	e, err := mapping{"description": {"question"}, "options": {"options"}, "answer": {"correct"}}.entry(values)
-	e.pointing = byLabel
-	return e, err
+	m := mapping{"description": {"question"}, "options": {"options"}, "answer": {"correct"}}
+	m.addContext(values)
+	return m.labeled(values)
 }
 
 // parseBIGBench reads a task of BIG-bench: an object with examples, each an
@@ -127,7 +173,11 @@ func parseBIGBench(data []byte) (iter.Seq[entry], error) {
 			return entry{}, err
 		}
 		m := mapping{"description": {"input"}, "answer": {"target"}}
-		e := entry{mends: true}
+		e := entry{}
+		if values["target_scores"] != nil {
+			m = mapping{"description": {"input"}, "options": {"target_scores"}, "answer": {"target_scores"}}
+			e = entry{mends: true, via: m, unused: m.unused(values)}
+		}
 		if values["target_scores"] == nil {
 			e, err = m.entry(values)
 		} else if e.task.Description, err = m.text(values, "description"); err == nil {

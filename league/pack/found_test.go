@@ -93,7 +93,7 @@ func TestRead_foundBad(t *testing.T) {
 		{"three cells", pack.MMLU, "q,a,A", "a record is a question, two or more options"},
 		{"letter behind the last option", pack.MMLU, "q,x,y,C", "the answer is option C, and there are 2 options"},
 		{"no letter", pack.MMLU, "q,x,y,what", "the answer is not among the options"},
-		{"another number of cells", pack.MMLU, "q,x,y,A\nq,x,A", "another number of cells"},
+		{"another number of cells", pack.MMLU, "q,x,y,A\nq,x,A", "3 cells, the first record has 4"},
 		{"index outside", pack.MMLU, `{"question":"q","choices":["x","y"],"answer":2}`, "the answer is option 2, and there are 2 options"},
 		{"negative index", pack.MMLU, `{"question":"q","choices":["x","y"],"answer":-1}`, "the answer is not among the options"},
 		{"no choices", pack.MMLU, `{"question":"q","answer":0}`, "the options are missing"},
@@ -172,7 +172,7 @@ func TestRead_suggestsAMapping(t *testing.T) {
 	for _, c := range []struct{ data, by, want string }{
 		{"question,A,B,C,D,answer\nq,w,x,y,z,B", "description=question,options=A+B+C+D,answer=answer", "q [w; x; y; z] x"},
 		{"id\tprompt\tOption 1\tOption 2\tCorrect answer\tSubject\n1\tq\tx\ty\tx\tart", "description=prompt,options=Option 1+Option 2,answer=Correct answer,topic=Subject", "q [x; y] x #art"},
-		{`{"question":"q","distractor1":"x","correct_answer":"y","support":""}`, "description=question,options=correct_answer+distractor1,answer=correct_answer", "q [y; x] y"},
+		{`{"question":"q","distractor1":"x","correct_answer":"y","support":""}`, "description=question,context=support,options=correct_answer+distractor1,answer=correct_answer", "q [y; x] y"},
 		{`{"question":"q","options":{"A":"x","B":"y"},"answer":"x","answer_idx":"A"}`, "description=question,options=options,answer=answer", "q [x; y] x"},
 		{`{"prompt":"q","label":true}`, "description=prompt,answer=label", "q [] true"},
 	} {
@@ -195,7 +195,7 @@ func TestRead_refusedMappings(t *testing.T) {
 		"description=q,anwser=a":                `did you mean "answer"?`,
 		"description=q,description=r":           "description is mapped twice",
 		"description=,answer=a":                 "description has no column",
-		"description=a+b,answer=c":              "only options may have several",
+		"description=a+b,answer=c":              "only context and options may have several",
 		"answer=a":                              "description is missing",
 		"description=q":                         "one of answer, answer_index and answer_number",
 		"description=q,answer=a,answer_index=b": "one of answer, answer_index and answer_number",

@@ -3,6 +3,7 @@ package pack
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ type guessed struct {
 	mapping mapping  // that the names suggest, if no format has them
 	names   []string // of the columns or members
 	table   bool     // a table with a header
+	err     error    // columns that look like options and have no clear order
 }
 
 // guess returns the guessed format of a text file.
@@ -80,6 +82,9 @@ func guessMembers(members map[string]json.RawMessage) guessed {
 	switch {
 	case has("description"):
 		g.format = JSONL
+		if m, _ := suggest(g.names); m != nil && !has("cases") && (m["context"] != nil || !has("options") && len(m["options"]) > 0) {
+			g.mapping = m // the arena's own names, and more than they hold
+		}
 	case has("question", "correct_answer", "incorrect_answers"):
 		g.format = OpenTDB
 	case has("question", "answer") && bytes.Contains(members["answer"], []byte("####")):
@@ -91,7 +96,8 @@ func guessMembers(members map[string]json.RawMessage) guessed {
 	case has("question", "answer") && (has("choices") || has("options")) && !has("answer_idx"):
 		g.format = MMLU
 	default:
-		g.format, g.mapping = JSONL, suggest(g.names)
+		g.format = JSONL
+		g.mapping, g.err = suggest(g.names)
 	}
 	return g
 }
@@ -102,15 +108,35 @@ func guessCSV(data []byte) guessed {
 	if err != nil {
 		return g
 	}
-	last := len(first) - 1
-	if last >= 3 {
-		if place := placeOfLetter(strings.TrimSpace(first[last])); place >= 0 && place < last-1 && suggest(first) == nil {
+	g.names = namesOf(first)
+	m, err := suggest(g.names)
+	if last := len(first) - 1; last >= 3 && m == nil && err == nil {
+		if place := placeOfLetter(strings.TrimSpace(first[last])); place >= 0 && place < last-1 {
 			return guessed{format: MMLU}
 		}
 	}
-	g.names = trimmed(first)
-	if _, err := readHeader(first); err != nil {
-		g.mapping = suggest(g.names)
+	if _, own := readHeader(first); own != nil {
+		g.mapping, g.err = m, err
+		if g.err == nil {
+			g.err = repeatedOptions(g.names)
+		}
 	}
 	return g
+}
+
+// repeatedOptions returns an error if several columns that look like options have
+// one name.
+func repeatedOptions(names []string) error {
+	for i, n := range names {
+		count := 1
+		for _, other := range names[i+1:] {
+			if plainName(other) == plainName(n) {
+				count++
+			}
+		}
+		if stem := singular(plainName(n)); count > 1 && stem != "" && slices.Contains(optionStems(), stem) {
+			return fmt.Errorf("%d columns have the name %q: give them different names, such as option_1", count, clip(n))
+		}
+	}
+	return nil
 }

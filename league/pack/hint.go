@@ -13,10 +13,22 @@ import (
 // arena's own formats, most usual first. Names are in the form of plainName.
 func synonyms() map[string][]string {
 	return map[string][]string{
-		"description":   {"description", "question", "questiontext", "prompt", "problem", "query", "stem", "questionstem", "input", "text"},
-		"options":       {"options", "choices", "alternatives", "answeroptions", "mcqoptions"},
-		"answer":        {"answer", "correctanswer", "answerkey", "correct", "label", "rightanswer", "correctoption", "answerindex", "answeridx", "gold", "target", "solution", "result"},
-		"topic":         {"topic", "subject", "category", "domain"},
+		"description": {
+			"description", "question", "questiontext", "prompt", "problem", "query", "stem", "questionstem", "input", "sentence", "goal", "claim", "text", "ctx",
+		},
+		"context": {
+			"article", "passage", "context", "support", "story", "background", "paragraph", "para", "document", "dialogue", "dialog", "conversation",
+			"narrative", "scenario", "situation", "vignette", "excerpt", "stimulus", "transcript", "premise", "readingpassage", "sourcetext", "text", "ctx",
+		},
+		"options": {
+			"options", "choices", "alternatives", "answeroptions", "answerchoices", "mcqoptions", "possibleanswers", "candidates", "endings", "option", "choice",
+		},
+		"answer": {
+			"answer", "correctanswer", "answerkey", "correct", "label", "rightanswer", "correctoption", "answerindex", "answeridx", "correctanswerindex",
+			"correctindex", "correctidx", "correctoptionindex", "correctchoice", "correctletter", "answerletter", "correctanswerid", "answerid", "answernumber", "cop",
+			"correctanswers", "rightanswers", "correctoptions", "key", "gold", "goldanswer", "groundtruth", "expectedanswer", "finalanswer", "target", "solution", "result", "answers",
+		},
+		"topic":         {"topic", "subject", "category", "domain", "subjectname"},
 		"difficulty":    {"difficulty", "level"},
 		"input_format":  {"inputformat"},
 		"output_format": {"outputformat"},

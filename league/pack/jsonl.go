@@ -38,6 +38,7 @@ func parseJSONL(rows iter.Seq[row]) iter.Seq[entry] {
 		}
 		return entry{
 			open: l.Answer != nil && len(l.Answer) == 0,
+			via:  ownMapping(l.Options != nil, l.Topic != ""),
 			task: arena.Task{
 				Description: l.Description, Answers: texts(l.Answer), Options: texts(l.Options),
 				InputFormat: l.InputFormat, OutputFormat: l.OutputFormat, Topic: l.Topic,
@@ -45,6 +46,18 @@ func parseJSONL(rows iter.Seq[row]) iter.Seq[entry] {
 			},
 		}, nil
 	})
+}
+
+// ownMapping returns the mapping of the arena's own names.
+func ownMapping(options, topic bool) mapping {
+	m := mapping{"description": {"description"}, "answer": {"answer"}}
+	if options {
+		m["options"] = []string{"options"}
+	}
+	if topic {
+		m["topic"] = []string{"topic"}
+	}
+	return m
 }
 
 // packMembers lists the members of a line.
@@ -69,6 +82,7 @@ func memberError(line []byte, err error, known []string) error {
 type row struct {
 	line   int // 1-based, on which it starts; in Parquet the number of the row
 	object []byte
+	empty  bool // a record of a table without any text
 	err    error
 }
 
@@ -115,6 +129,8 @@ func objects(rows iter.Seq[row], read func(object []byte) (entry, error)) iter.S
 			e, err := entry{}, r.err
 			switch {
 			case err != nil:
+			case r.empty:
+				e.empty = true
 			case !bytes.HasPrefix(r.object, []byte("{")):
 				err = errors.New("not a JSON object")
 			default:

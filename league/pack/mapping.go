@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ type mapping map[string][]string
 // targets lists what a column or member can be mapped to.
 func targets() []string {
 	return []string{
-		"description", "options", "answer", "answer_index", "answer_number", "topic", "difficulty", "input_format", "output_format", "max_tokens", "rules",
+		"description", "context", "options", "answer", "answer_index", "answer_number", "topic", "difficulty", "input_format", "output_format", "max_tokens", "rules",
 	}
 }
 
@@ -48,8 +49,8 @@ func readMapping(text string) (mapping, error) {
 			}
 			m[target] = append(m[target], column)
 		}
-		if target != "options" && len(m[target]) > 1 {
-			return nil, fmt.Errorf("%s has %d columns; only options may have several", target, len(m[target]))
+		if target != "options" && target != "context" && len(m[target]) > 1 {
+			return nil, fmt.Errorf("%s has %d columns; only context and options may have several", target, len(m[target]))
 		}
 	}
 	answers := 0
@@ -93,58 +94,64 @@ func (m mapping) check(columns []string) error {
 	return nil
 }
 
+// columns returns all columns of a mapping.
+func (m mapping) columns() []string {
+	var columns []string
+	for _, target := range targets() {
+		columns = append(columns, m[target]...)
+	}
+	return columns
+}
+
+// answerColumn returns the column of the answer, "" if there is none.
+func (m mapping) answerColumn() string {
+	for _, target := range []string{"answer", "answer_index", "answer_number"} {
+		if len(m[target]) > 0 {
+			return m[target][0]
+		}
+	}
+	return ""
+}
+
 // suggest returns the mapping that the names of a file suggest, nil if they
-// suggest none.
-func suggest(names []string) mapping {
+// suggest none. The error is about columns that look like options and have no
+// clear order.
+func suggest(names []string) (mapping, error) {
 	m := mapping{}
-	for target, words := range synonyms() {
-		for _, word := range words {
-			if i := slices.IndexFunc(names, func(n string) bool { return plainName(n) == word }); i >= 0 && m[target] == nil {
-				m[target] = []string{names[i]}
+	for _, target := range targets() {
+		for _, word := range synonyms()[target] {
+			for _, n := range names {
+				if plainName(n) != word || slices.Contains(m.columns(), n) {
+					continue
+				}
+				if m[target] == nil || target == "context" {
+					m[target] = append(m[target], n)
+				}
 			}
 		}
 	}
 	if m["description"] == nil || m["answer"] == nil {
-		return nil
+		return nil, nil
+	}
+	slices.SortFunc(m["context"], func(a, b string) int { return slices.Index(names, a) - slices.Index(names, b) })
+	if m["options"] == nil {
+		if i := slices.IndexFunc(names, func(n string) bool { return plainName(n) == "answers" }); i >= 0 && m["answer"][0] != names[i] {
+			m["options"] = []string{names[i]} // the answer is elsewhere
+		}
 	}
 	if m["options"] == nil {
-		m["options"] = optionNames(names, m["answer"][0])
+		options, err := optionNames(names, m)
+		if err != nil {
+			return nil, err
+		}
+		if options != nil {
+			m["options"] = options
+		}
 	}
 	if _, err := readMapping(m.String()); err != nil {
-		return nil
+		return nil, nil
 	}
-	return m
-}
-
-// optionNames returns the columns that hold one option each: A, B, C, or
-// option1, option2, or the wrong answers beside the right one.
-func optionNames(names []string, answer string) []string {
-	for _, prefix := range []string{"", "option", "choice", "answer", "opt", "ans"} {
-		for _, first := range []rune{'a', '1', '0'} {
-			var columns []string
-			for next := first; ; next++ {
-				i := slices.IndexFunc(names, func(n string) bool { return plainName(n) == prefix+string(next) })
-				if i < 0 {
-					break
-				}
-				columns = append(columns, names[i])
-			}
-			if len(columns) > 1 {
-				return columns
-			}
-		}
-	}
-	wrong := []string{"distractor", "incorrectanswer", "incorrect", "wronganswer", "wrong"}
-	columns := []string{answer}
-	for _, n := range names {
-		if slices.ContainsFunc(wrong, func(w string) bool { return strings.HasPrefix(plainName(n), w) }) {
-			columns = append(columns, n)
-		}
-	}
-	if len(columns) > 1 {
-		return columns
-	}
-	return nil
+	return m, nil
 }
 
 // parseMapped reads entries from rows by a mapping. It ignores members that are
@@ -169,7 +176,7 @@ func readObject(object []byte) (map[string]json.RawMessage, error) {
 
 // entry reads one entry.
 func (m mapping) entry(values map[string]json.RawMessage) (entry, error) {
-	e := entry{mends: true}
+	e := entry{mends: true, via: m, unused: m.unused(values)}
 	for _, needed := range []string{"description", "answer", "answer_index", "answer_number"} {
 		if m[needed] == nil {
 			continue
@@ -206,6 +213,9 @@ func (m mapping) entry(values map[string]json.RawMessage) (entry, error) {
 	}
 	if err == nil {
 		err = m.answers(values, &e)
+	}
+	if err == nil {
+		err = m.context(values, t)
 	}
 	return e, err
 }
@@ -253,6 +263,68 @@ func (m mapping) text(values map[string]json.RawMessage, target string) (string,
 	return text, nil
 }
 
+// context puts the texts that a question is about in front of it. A question
+// that has one of them in itself keeps its text.
+func (m mapping) context(values map[string]json.RawMessage, t *arena.Task) error {
+	var parts []string
+	for _, column := range m["context"] {
+		raw, err := lookUp(values, column)
+		if err != nil || raw == nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		lines := []string{""}
+		if raw[0] == '[' { // paragraphs, or the turns of a dialogue
+			lines, err = textsOf(raw)
+		} else {
+			lines[0], err = textOf(raw)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", clip(column), err)
+		}
+		if text := strings.Join(lines, "\n"); text != "" && !strings.Contains(t.Description, text) {
+			parts = append(parts, text)
+		}
+	}
+	if t.Description != "" {
+		t.Description = strings.Join(append(parts, t.Description), "\n\n")
+	}
+	return nil
+}
+
+// unused returns the members that no part of a task holds.
+func (m mapping) unused(values map[string]json.RawMessage) []string {
+	columns := m.columns()
+	var unused []string
+	for name, raw := range values {
+		if slices.Contains(columns, name) {
+			continue
+		}
+		var inner mapping // paths into the member
+		for _, column := range columns {
+			if rest, ok := strings.CutPrefix(column, name+"."); ok {
+				if inner == nil {
+					inner = mapping{}
+				}
+				inner["options"] = append(inner["options"], rest)
+			}
+		}
+		if inner == nil {
+			unused = append(unused, name)
+			continue
+		}
+		if object, err := readObject(raw); err == nil {
+			for _, rest := range inner.unused(object) {
+				unused = append(unused, name+"."+rest)
+			}
+		}
+	}
+	slices.Sort(unused)
+	return unused
+}
+
 // textOf returns the text of a string, a number or a truth value, without
 // spaces around it. The text of null is empty.
 func textOf(raw json.RawMessage) (string, error) {
@@ -285,6 +357,9 @@ func (m mapping) list(values map[string]json.RawMessage, target string) ([]strin
 }
 
 func textsOf(raw json.RawMessage) ([]string, error) {
+	if raw[0] == '{' {
+		return textsOfObject(raw)
+	}
 	if raw[0] != '[' {
 		text, err := textOf(raw)
 		return list(text), err
@@ -300,6 +375,33 @@ func textsOf(raw json.RawMessage) ([]string, error) {
 			return nil, err
 		}
 		out = append(out, text)
+	}
+	return out, nil
+}
+
+// textsOfObject returns the accepted answers in the forms that question sets
+// use: an object with text, one or several, or with value and aliases.
+func textsOfObject(raw json.RawMessage) ([]string, error) {
+	object, err := readObject(raw)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, name := range []string{"text", "value", "aliases"} {
+		if value := object[name]; value != nil && value[0] != '{' {
+			texts, err := textsOf(value)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			for _, t := range texts {
+				if !slices.Contains(out, t) {
+					out = append(out, t)
+				}
+			}
+		}
+	}
+	if out == nil {
+		return nil, errors.New("an object without text or value")
 	}
 	return out, nil
 }
@@ -321,26 +423,42 @@ func (m mapping) options(values map[string]json.RawMessage, e *entry) error {
 		if e.task.Options, e.labels, err = choicesOf(raw); err != nil {
 			return fmt.Errorf("%s: %w", clip(columns[0]), err)
 		}
+		e.textual = startsText(raw)
 		return nil
 	}
+	answerIsOption := m["answer"] != nil && slices.Contains(columns, m["answer"][0])
+	e.textual = true
 	for _, column := range columns {
 		raw, err := lookUp(values, column)
 		if err != nil {
 			return err
 		}
-		text := ""
-		if raw != nil {
-			if text, err = textOf(raw); err != nil {
-				return fmt.Errorf("%s: %w", clip(column), err)
-			}
+		texts := []string{""}
+		switch {
+		case raw == nil:
+		case raw[0] == '[' || answerIsOption && len(columns) == 2 && column != m["answer"][0]: // all wrong ones in one column
+			texts, err = textsOf(raw)
+		default:
+			texts[0], err = textOf(raw)
 		}
-		e.task.Options = append(e.task.Options, text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", clip(column), err)
+		}
+		e.textual = e.textual && startsText(raw)
+		e.task.Options = append(e.task.Options, texts...)
 	}
 	e.task.Options = withoutEmptyEnd(e.task.Options)
-	if m["answer"] != nil && slices.Contains(columns, m["answer"][0]) {
+	if answerIsOption {
 		diceOf(e.task.Description).shuffle(e.task.Options)
+	} else {
+		e.columns = columns
 	}
 	return nil
+}
+
+// startsText reports whether a value is a string or a list that begins with one.
+func startsText(raw json.RawMessage) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(raw, "[ \t\r\n"), []byte(`"`))
 }
 
 // answers reads the answer, and how it names an option.
@@ -359,9 +477,10 @@ func (m mapping) answers(values map[string]json.RawMessage, e *entry) (err error
 		}
 	default:
 		e.task.Answers, err = m.list(values, "answer")
-		if len(e.labels) > 0 {
-			e.pointing = byLabel
-		}
+		raw, _ := lookUp(values, m["answer"][0])
+		e.counted = e.textual && len(raw) > 0 && raw[0] >= '0' && raw[0] <= '9'
+		words := wordsOf(m["answer"][0])
+		e.indexed = slices.Contains([]string{"index", "idx"}, words[max(0, len(words)-1)])
 	}
 	return err
 }
@@ -408,7 +527,8 @@ func choicesOfObject(raw json.RawMessage) (options, labels []string, err error) 
 		}
 		return options, labels, err
 	}
-	labels = slices.Sorted(maps.Keys(values))
+	labels = slices.Collect(maps.Keys(values))
+	sortNaturally(labels)
 	for _, label := range labels {
 		text, err := textOf(values[label])
 		if err != nil {
@@ -441,8 +561,8 @@ func withoutLabels(options []string) (texts, labels []string) {
 func csvRows(header []string, records iter.Seq[record]) iter.Seq[row] {
 	return func(yield func(row) bool) {
 		for r := range records {
-			next := row{line: r.line, err: r.err}
-			if r.err == nil {
+			next := row{line: r.line, err: r.err, empty: r.empty}
+			if r.err == nil && !r.empty {
 				object := make(map[string]string, len(header))
 				for i, name := range header {
 					object[name] = r.cells[i]
@@ -463,18 +583,36 @@ func mappedCSV(m mapping) reader {
 		if err != nil || header == nil {
 			return slices.Values[[]entry](nil), err
 		}
-		header = trimmed(header)
+		header = namesOf(header)
 		if err := m.check(header); err != nil {
 			return nil, err
 		}
-		return parseMapped(m)(csvRows(header, records)), nil
+		optional := func(column int) bool {
+			target := m.targetOf(header[column])
+			return target != "description" && target != "options" && !strings.HasPrefix(target, "answer")
+		}
+		return parseMapped(m)(csvRows(header, wholeRecords(header, records, optional))), nil
 	}
 }
 
-func trimmed(cells []string) []string {
-	out := make([]string, len(cells))
-	for i, c := range cells {
-		out[i] = strings.TrimSpace(c)
+// targetOf returns the part of a task that a column holds, "" if none.
+func (m mapping) targetOf(column string) string {
+	for _, target := range targets() {
+		if slices.Contains(m[target], column) {
+			return target
+		}
+	}
+	return ""
+}
+
+// namesOf returns the names of a table's columns. One without a name is named
+// by its place.
+func namesOf(header []string) []string {
+	out := make([]string, len(header))
+	for i, c := range header {
+		if out[i] = strings.TrimSpace(c); out[i] == "" {
+			out[i] = fmt.Sprintf("column %d", i+1)
+		}
 	}
 	return out
 }

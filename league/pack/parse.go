@@ -63,10 +63,19 @@ func DefaultLimits() Limits {
 type entry struct {
 	line     int // 1-based, on which it starts
 	task     arena.Task
+	empty    bool     // a row without any text, which is no entry
 	open     bool     // an open question: its empty list of answers is meant
 	pointing pointing // how the answer names an option
 	labels   []string // of the options, if the file names them
+	columns  []string // of the options, if they have one each
+	textual  bool     // the options are strings, not numbers
+	counted  bool     // the answer is a number, and the options are strings
+	indexed  bool     // the answer's column is called an index
 	mends    bool     // a repeated wrong option is left out and reported
+	via      mapping  // what the parts of the task were read from; nil in formats without names
+	unused   []string // columns or members that no part of the task holds
+	given    string   // the answer as the file has it
+	means    string   // what the answer is: text, letter, label, index
 	warnings []string
 	err      error
 }
@@ -74,8 +83,9 @@ type entry struct {
 // reader reads a file. Its error is about the file as a whole.
 type reader func(data []byte) (iter.Seq[entry], error)
 
-// readerOf returns the reader of a format.
-func readerOf(format string, limits Limits) (reader, error) {
+// readerOf returns the reader of a format. chosen reports whether the caller named
+// the format: one that the file only looks like defines less.
+func readerOf(format string, chosen bool, limits Limits) (reader, error) {
 	switch format {
 	case JSONL:
 		return ofRows(parseJSONL), nil
@@ -88,7 +98,7 @@ func readerOf(format string, limits Limits) (reader, error) {
 	case GSM8K:
 		return ofRows(parseGSM8K), nil
 	case MMLU:
-		return parseMMLU, nil
+		return parseMMLU(chosen), nil
 	case ARC:
 		return ofObjects(readARC), nil
 	case AQuA:
@@ -148,7 +158,7 @@ type Source struct {
 func Read(in Source, limits Limits) (arena.PackContents, error) {
 	contents := arena.PackContents{Format: in.Format}
 	if in.Format != Auto && !slices.Contains(Formats(), in.Format) {
-		_, err := readerOf(in.Format, limits)
+		_, err := readerOf(in.Format, true, limits)
 		return contents, err
 	}
 	if len(in.Data) > limits.File {
@@ -159,12 +169,16 @@ func Read(in Source, limits Limits) (arena.PackContents, error) {
 	if err != nil {
 		return contents, errMap(err)
 	}
-	if bytes.HasPrefix(in.Data, []byte(ParquetMagic)) {
-		return contents, arena.Errorf(arena.CodePackInvalid, "this is a Parquet file; import it from the command line: arena admin pack upload FILE")
+	if what := otherFile(in.Data); what != "" {
+		return contents, arena.Errorf(arena.CodePackInvalid, "this is %s", what)
 	}
 	data := utf8Of(in.Data)
 	if len(bytes.TrimSpace(data)) == 0 {
 		return contents, arena.Errorf(arena.CodePackInvalid, "the file is empty")
+	}
+	if text, ok := fromWholeWindows1252(data); ok && in.Format != OpenTriviaQA && !isOpenTriviaQA(data) { // its reader decodes line by line
+		data = text
+		contents.Reading.Notes = append(contents.Reading.Notes, "The file is not UTF-8. It was read as Windows-1252; check accents and quotation marks, or save it as UTF-8.")
 	}
 	read, err := choose(&contents, data, m, limits)
 	if err != nil {
@@ -176,6 +190,10 @@ func Read(in Source, limits Limits) (arena.PackContents, error) {
 	}
 	var entries []entry
 	for e := range found {
+		if e.empty {
+			contents.Reading.EmptyRows++
+			continue
+		}
 		if len(entries) == limits.Entries {
 			return contents, arena.Errorf(arena.CodeTooLarge,
 				"the pack has more than %d entries, which is the limit", limits.Entries)
@@ -185,13 +203,15 @@ func Read(in Source, limits Limits) (arena.PackContents, error) {
 	if len(entries) == 0 {
 		return contents, arena.Errorf(arena.CodePackInvalid, "the pack holds no entries")
 	}
-	collect(&contents, entries, limits)
+	if err := collect(&contents, entries, limits); err != nil {
+		return contents, arena.Errorf(arena.CodePackInvalid, "%v", err)
+	}
 	return contents, nil
 }
 
 // choose returns the reader of a file and fills in the format and the mapping.
 func choose(contents *arena.PackContents, data []byte, m mapping, limits Limits) (reader, error) {
-	g := guess(data)
+	g, guessed := guess(data), false
 	contents.Names = g.names[:min(listedNames, len(g.names))]
 	if contents.Format == Auto {
 		contents.Format = g.format
@@ -200,22 +220,30 @@ func choose(contents *arena.PackContents, data []byte, m mapping, limits Limits)
 			contents.Format = CSV
 		case m != nil:
 			contents.Format = JSONL
+		case g.err != nil:
+			return nil, arena.Errorf(arena.CodePackInvalid, "the pack cannot be read: %v", g.err)
 		default:
-			m = g.mapping
+			m, guessed = g.mapping, true
 		}
 	}
 	contents.Map = m.String()
 	if m != nil {
 		return mappedReader(contents.Format, m)
 	}
-	return readerOf(contents.Format, limits)
+	return readerOf(contents.Format, !guessed, limits)
 }
 
+// sourced is the number of tasks whose source is kept.
+const sourced = 10
+
 // collect checks the entries and sorts them into tasks, skipped lines and
-// warnings.
-func collect(contents *arena.PackContents, entries []entry, limits Limits) {
-	resolveAnswers(entries)
+// warnings. The error is about the file as a whole.
+func collect(contents *arena.PackContents, entries []entry, limits Limits) error {
+	if err := resolveAnswers(contents, entries); err != nil {
+		return err
+	}
 	skipped, warnings := report{limit: limits.Skipped}, report{limit: limits.Skipped}
+	known := questions{}
 	for i := range entries {
 		e := &entries[i]
 		if e.err == nil {
@@ -225,13 +253,18 @@ func collect(contents *arena.PackContents, entries []entry, limits Limits) {
 			skipped.add(e.line, e.err.Error())
 			continue
 		}
+		known.add(e)
 		contents.Tasks = append(contents.Tasks, e.task)
+		if len(contents.Sources) < sourced {
+			contents.Sources = append(contents.Sources, e.source())
+		}
 		for _, w := range e.warnings {
 			warnings.add(e.line, w)
 		}
 	}
 	contents.Skipped = skipped.done("entries after this one cannot be used")
 	contents.Warnings = warnings.done("warnings follow")
+	return nil
 }
 
 // report lists the first problems of a file and counts the others.

@@ -123,7 +123,7 @@ func TestParse_bad(t *testing.T) {
 		{"unknown member", pack.JSONL, `{"description":"q","answer":"a","Answer":"b"}`, `the member "Answer" is not known; did you mean "answer"? choose from description, answer`},
 		{"member twice", pack.JSONL, `{"description":"q","answer":"a","answer":"b"}`, "duplicate"},
 		{"text behind", pack.JSONL, `{"description":"q","answer":"a"} x`, "invalid"},
-		{"not UTF-8", pack.JSONL, "{\"description\":\"q\",\"answer\":\"\xff\"}", "UTF-8"},
+		{"not UTF-8", pack.JSONL, "{\"description\":\"q\",\"answer\":\"é\xff\"}", "UTF-8"},
 		{"replacement character", pack.JSONL, `{"description":"caf\ufffd","answer":"a"}`, "damaged"},
 		{"control character", pack.JSONL, `{"description":"q\u0000","answer":"a"}`, "control character U+0000"},
 		{"no description", pack.JSONL, `{"answer":"a"}`, "description is missing"},

@@ -3,6 +3,7 @@ package pack
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,39 +16,111 @@ import (
 type pointing int
 
 const (
-	byContent pointing = iota // by its text; or, if no option has that text, by its letter or index
+	byContent pointing = iota // by its text; or, if no option has that text, by its label, letter or index
 	byLabel                   // by its letter, or by its label if the options have labels; else by its text
 	byIndex                   // by its index from 0
 	byNumber                  // by its number from 1
 )
 
+// What an answer can be. Reports have these words.
+const (
+	meansText   = "text"
+	meansLetter = "letter"
+	meansLabel  = "label"
+	meansIndex  = "index"
+)
+
 // resolveAnswers trims the options of the entries and replaces letters, labels
-// and indexes by the text of the option that they name.
+// and indexes by the text of the option that they name. It fills in how the file
+// was read.
 //
-// The whole file determines whether indexes begin at 0 or 1: an index of 0, or
-// one that equals the number of options, decides it. An answer that is the text
-// of one option and the letter or index of another is rejected if other entries
-// name options that way.
-func resolveAnswers(entries []entry) {
+// The whole file determines whether indexes begin at 0 or 1: see usage.base. A file
+// whose answers are indexes and that shows neither is an error. An answer that is
+// the text of one option and the letter or index of another is rejected if other
+// entries name options that way.
+func resolveAnswers(contents *arena.PackContents, entries []entry) error {
 	u := usageOf(entries)
+	u.kind = "field"
+	if contents.Format == CSV {
+		u.kind = "column"
+	}
+	describe(&contents.Reading, entries)
+	first, evidence, err := u.base()
+	if err != nil && u.indexes > 0 && !u.texts && !u.letters {
+		if u.via != nil && contents.Format != OpenTDB {
+			contents.Map = u.via.String()
+		}
+		return err
+	}
+	if u.indexes > 0 && err == nil {
+		contents.Reading.FirstIndex, contents.Reading.Evidence = &first, evidence
+	}
+	numbers := false
 	for i := range entries {
 		e := &entries[i]
+		if e.err == nil {
+			e.given = strings.Join(e.task.Answers, " "+listMark+" ")
+		}
 		switch {
 		case e.err != nil:
 		case len(e.task.Options) > 0:
 			e.resolve(u)
 			e.dropRepeats()
+			_, number := wholeNumber(e.given)
+			numbers = numbers || e.err == nil && number && e.pointing == byContent && e.means == meansText
 		case e.pointing != byContent:
 			e.err = errors.New("the options are missing")
+		case len(e.task.Answers) > 0:
+			e.means = meansText
+		}
+		if e.pointing == byIndex || e.pointing == byNumber {
+			declared := int(e.pointing - byIndex)
+			contents.Reading.FirstIndex, contents.Reading.Evidence = &declared, "declared"
 		}
 	}
+	if n := len(contents.Reading.LeftOut); n > 1 && noOptions(entries) {
+		contents.Reading.Notes = append(contents.Reading.Notes, fmt.Sprintf(
+			"The answers are letters or small numbers, no column holds options, and %d columns are left out. If some of them are the options, name them in the mapping: options=a+b+c.", n))
+	}
+	if numbers && u.indexes == 0 {
+		contents.Reading.Notes = append(contents.Reading.Notes,
+			"The answers are numbers and the texts of options: they are read as texts. If they are indexes, map them to answer_index (from 0) or answer_number (from 1).")
+	}
+	return nil
+}
+
+// noOptions reports whether no entry has options although every answer could name
+// one.
+func noOptions(entries []entry) bool {
+	some := false
+	for i := range entries {
+		e := &entries[i]
+		if e.err != nil {
+			continue
+		}
+		if _, number := wholeNumber(e.given); len(e.task.Options) > 0 || !number && placeOfLetter(e.given) < 0 {
+			return false
+		}
+		some = true
+	}
+	return some
 }
 
 // usage records how the entries of one file name their options.
 type usage struct {
-	letters, indexes bool
-	zero, last       bool // an index is 0; an index is the number of options
+	kind    string  // of names: column or field
+	via     mapping // of the first entry that has one
+	texts   bool    // an answer is only a text
+	letters bool    // an answer is only a letter or label
+	indexes int     // the line of the first answer that is only an index; 0: none
+	zero    int     // that of the first index 0
+	last    int     // that of the first index that equals the number of options
+	highest int     // that index
+	counted []count // numbers that are texts of options too
 }
+
+// count is a number that is an index if other entries have indexes.
+type count struct{ n, options, line int }
 
 // usageOf trims the options of all entries and collects how those by content
 // name options.
@@ -60,82 +133,186 @@ func usageOf(entries []entry) (u usage) {
 		for j, o := range e.task.Options {
 			e.task.Options[j] = strings.TrimSpace(o)
 		}
-		if e.pointing != byContent || len(e.task.Answers) != 1 {
+		if e.pointing != byContent || len(e.task.Answers) == 0 || len(e.task.Answers) > 1 && e.hasText() {
 			continue
 		}
-		answer, options := strings.TrimSpace(e.task.Answers[0]), len(e.task.Options)
-		if placeOfText(e.task.Options, answer) >= 0 {
-			continue
+		if u.via == nil {
+			u.via = e.via
 		}
-		if n, ok := wholeNumber(answer); ok && n <= options {
-			u.indexes, u.zero, u.last = true, u.zero || n == 0, u.last || n == options
+		for _, answer := range e.task.Answers {
+			u.add(e, strings.TrimSpace(answer))
 		}
-		u.letters = u.letters || placeOfLetter(answer) >= 0
+	}
+	for _, c := range u.counted {
+		if u.indexes > 0 {
+			u.addIndex(c)
+		}
 	}
 	return u
 }
 
-// base returns the number of a file's first index.
-func (u usage) base() (int, error) {
+func (u *usage) add(e *entry, answer string) {
+	options := len(e.task.Options)
+	label, _ := e.placeOfLabel(answer)
+	isText := e.placeOfText(answer) >= 0
+	n, isNumber := wholeNumber(answer)
 	switch {
-	case u.zero && u.last:
-		return 0, errors.New("the file has indexes from 0 and from 1: write the text or the letter of the option")
-	case u.zero:
-		return 0, nil
-	case u.last:
-		return 1, nil
+	case isText && isNumber && e.counted:
+		u.counted = append(u.counted, count{n, options, e.line})
+	case isText:
+		u.texts = u.texts || label < 0 && !isNumber
+	case label >= 0:
+		u.letters = true
+	case isNumber:
+		u.addIndex(count{n, options, e.line})
 	}
-	return 0, errors.New("the answer is an index, and the file does not show whether indexes begin at 0 or at 1: map it to answer_index (from 0) or answer_number (from 1)")
 }
 
-// resolve replaces the one answer of an entry with options by the text of the
-// option that it names.
+func (u *usage) addIndex(c count) {
+	if c.n > c.options {
+		return // of no option
+	}
+	if u.indexes == 0 {
+		u.indexes = c.line
+	}
+	if c.n == 0 && u.zero == 0 {
+		u.zero = c.line
+	}
+	if c.n == c.options && u.last == 0 {
+		u.last, u.highest = c.line, c.n
+	}
+}
+
+// placeOfText returns the place of the option with a text, or -1. A number in a
+// column that is called an index is no text.
+func (e *entry) placeOfText(text string) int {
+	if _, number := wholeNumber(text); number && e.indexed {
+		return -1
+	}
+	return placeOfText(e.task.Options, text)
+}
+
+// base returns the number of a file's first index, and the evidence for it: an
+// index of 0, one that equals the number of options, or columns of options that
+// are numbered from 0.
+func (u usage) base() (first int, evidence string, err error) {
+	fromZero := ""
+	if options := u.via["options"]; len(options) > 1 {
+		if _, n, letter, ok := numberIn(options[0]); ok && n == 0 && !letter {
+			fromZero = options[0]
+		}
+	}
+	contradiction := ""
+	switch {
+	case u.zero > 0 && u.last > 0:
+		contradiction = fmt.Sprintf("line %d has 0, and line %d has %d, the number of options", u.zero, u.last, u.highest)
+	case u.zero > 0:
+		return 0, "zero", nil
+	case u.last > 0 && fromZero != "":
+		contradiction = fmt.Sprintf("the options begin with %q, and line %d has %d, the number of options", clip(fromZero), u.last, u.highest)
+	case u.last > 0:
+		return 1, "count", nil
+	case fromZero != "":
+		return 0, "names", nil
+	}
+	column := "the answer"
+	if name := u.via.answerColumn(); name != "" {
+		column = fmt.Sprintf("the %s %q", u.kind, clip(name))
+	}
+	if contradiction != "" {
+		err = fmt.Errorf("%s has indexes from 0 and from 1: %s", column, contradiction)
+	} else {
+		err = fmt.Errorf("%s is the index of an option, as in line %d, and the file does not show whether the first option is 0 or 1", column, u.indexes)
+	}
+	if u.via["answer"] == nil {
+		return 0, "", fmt.Errorf("%w: write the text or the letter of the option", err)
+	}
+	return 0, "", fmt.Errorf("%w: import the file with the mapping %s if it is 0, or %s if it is 1", err, u.via.withAnswer("answer_index"), u.via.withAnswer("answer_number"))
+}
+
+// withAnswer returns the text of a mapping with the answer as another part.
+func (m mapping) withAnswer(target string) string {
+	other := maps.Clone(m)
+	delete(other, "answer")
+	other[target] = m["answer"]
+	return other.String()
+}
+
+// hasText reports whether one of the answers is the text of an option.
+func (e *entry) hasText() bool {
+	return slices.ContainsFunc(e.task.Answers, func(a string) bool { return placeOfText(e.task.Options, strings.TrimSpace(a)) >= 0 })
+}
+
+// resolve replaces the answers of an entry with options by the texts of the
+// options that they name. Of several accepted answers, either all name options by
+// letter, label or index, or they are texts, of which some may be no option.
 func (e *entry) resolve(u usage) {
-	if len(e.task.Answers) != 1 {
+	several := len(e.task.Answers) > 1
+	if several && e.hasText() {
+		e.means = meansText
+		for _, a := range e.task.Answers {
+			if placeOfText(e.task.Options, strings.TrimSpace(a)) < 0 {
+				e.warnings = append(e.warnings, fmt.Sprintf("the accepted answer %q is not among the options", clip(a)))
+			}
+		}
 		return
 	}
-	answer := strings.TrimSpace(e.task.Answers[0])
-	place, err := e.place(answer, u)
-	options := len(e.task.Options)
-	switch {
-	case err != nil:
-		e.err = err
-	case place >= options || place < -1:
-		e.err = fmt.Errorf("the answer is option %s, and there are %d options", strings.ToUpper(clip(answer)), options)
-	case place >= 0:
-		if text := placeOfText(e.task.Options, answer); e.pointing == byContent && text >= 0 {
-			e.task.Answers = []string{answer} // in its own spelling
+	for i, a := range e.task.Answers {
+		answer := strings.TrimSpace(a)
+		place, means, err := e.place(answer, u)
+		options := len(e.task.Options)
+		switch {
+		case err != nil:
+			e.err = err
 			return
+		case place >= options || place < -1:
+			e.err = fmt.Errorf("the answer is option %s, and there are %d options", strings.ToUpper(clip(answer)), options)
+			return
+		case place >= 0:
+			e.task.Answers[i], e.means = e.task.Options[place], means
 		}
-		e.task.Answers = []string{e.task.Options[place]}
 	}
 }
 
 // place returns the place of the option that an answer names, or -1. It may be
-// out of range.
-func (e *entry) place(answer string, u usage) (int, error) {
+// out of range. means is what the answer is.
+func (e *entry) place(answer string, u usage) (place int, means string, err error) {
 	switch e.pointing {
 	case byLabel:
-		return e.placeByLabel(answer), nil
-	case byIndex:
-		return placeByNumber(answer, 0, len(e.task.Options))
-	case byNumber:
-		return placeByNumber(answer, 1, len(e.task.Options))
+		place, means = e.placeByLabel(answer)
+		return place, means, nil
+	case byIndex, byNumber:
+		if letter := placeOfLetter(answer); letter >= 0 && letter < len(e.task.Options) {
+			return letter, meansLetter, nil
+		}
+		place, err = placeByNumber(answer, int(e.pointing-byIndex), len(e.task.Options))
+		return place, meansIndex, err
 	case byContent:
 	}
-	return placeByContent(e.task.Options, answer, u)
+	return e.placeByContent(answer, u)
 }
 
-func (e *entry) placeByLabel(answer string) int {
-	label := placeOfLetter(answer)
+// placeOfLabel returns the place that an answer names by the label of an option,
+// by the name of its column or by its letter, or -1. It may be out of range.
+func (e *entry) placeOfLabel(answer string) (place int, means string) {
 	if len(e.labels) > 0 {
-		label = slices.IndexFunc(e.labels, func(l string) bool { return strings.EqualFold(l, answer) })
+		return slices.IndexFunc(e.labels, func(l string) bool { return strings.EqualFold(l, answer) }), meansLabel
 	}
+	if place = placeOfLetter(answer); place >= 0 {
+		return place, meansLetter
+	}
+	name := func(s string) string { return strings.Join(wordsOf(s), " ") }
+	wanted := name(answer)
+	return slices.IndexFunc(e.columns, func(c string) bool { return wanted != "" && name(c) == wanted }), meansLabel
+}
+
+func (e *entry) placeByLabel(answer string) (place int, means string) {
+	label, means := e.placeOfLabel(answer)
 	text := placeOfText(e.task.Options, answer)
 	if label >= 0 && label < len(e.task.Options) || text < 0 {
-		return label
+		return label, means
 	}
-	return text
+	return text, meansText
 }
 
 // placeByNumber returns the place that a number names if the first option has
@@ -152,30 +329,37 @@ func placeByNumber(answer string, first, options int) (int, error) {
 }
 
 // placeByContent returns the place of the option with the given text. Otherwise
-// it returns the place that a letter or index names, if the file uses these.
-func placeByContent(options []string, answer string, u usage) (int, error) {
-	text, letter := placeOfText(options, answer), placeOfLetter(answer)
+// it returns the place that a label, letter or index names.
+func (e *entry) placeByContent(answer string, u usage) (place int, means string, err error) {
+	options := e.task.Options
+	text := e.placeOfText(answer)
+	other, means := e.placeOfLabel(answer)
 	number, isNumber := wholeNumber(answer)
-	other := -1
-	switch {
-	case letter >= 0 && (text < 0 || u.letters):
-		other = letter
-	case isNumber && (text < 0 || u.indexes):
-		base, err := u.base()
+	doubtful := u.letters || len(e.labels) > 0 && !u.texts // the label of another option may be meant
+	if other < 0 && isNumber && (text < 0 || u.indexes > 0) {
+		first, _, err := u.base()
 		if err != nil && number <= len(options) {
-			return 0, err
+			return 0, "", err
 		}
-		if other, err = placeByNumber(answer, base, len(options)); err != nil {
-			return 0, err
+		if other, err = placeByNumber(answer, first, len(options)); err != nil {
+			return 0, "", err
 		}
+		means, doubtful = meansIndex, true
 	}
-	if text < 0 {
-		return other, nil
+	switch {
+	case text < 0 && other < 0:
+		if fits := loosely(options, answer); len(fits) > 1 {
+			return 0, "", fmt.Errorf("the answer %q fits options %c and %c", clip(answer), 'A'+fits[0], 'A'+fits[1])
+		}
+		return -1, "", nil
+	case text < 0:
+		return other, means, nil
+	case other < 0 || other == text || other >= len(options) || !doubtful:
+		return text, meansText, nil
+	case means == meansIndex && e.counted:
+		return other, means, nil
 	}
-	if other >= 0 && other != text && other < len(options) {
-		return 0, fmt.Errorf("the answer %q is the text of option %c, and other entries would mean option %c by it", clip(answer), 'A'+text, 'A'+other)
-	}
-	return text, nil
+	return 0, "", fmt.Errorf("the answer %q is the text of option %c, and other entries would mean option %c by it", clip(answer), 'A'+text, 'A'+other)
 }
 
 // dropRepeats removes and reports repeated wrong options. A repeated right
@@ -198,14 +382,26 @@ func (e *entry) dropRepeats() {
 }
 
 // placeOfText returns the place of the option that a judge would match with a
-// text, or -1.
+// text, or -1 if there is none or more than one.
 func placeOfText(options []string, text string) int {
 	if place := placeOfSame(options, text); place >= 0 {
 		return place
 	}
-	return slices.IndexFunc(options, func(o string) bool {
-		return scoring.Judge(arena.JudgeSpec{Kind: arena.JudgeExact}, arena.Task{Answers: []string{o}}, text) == arena.OnePoint
-	})
+	if fits := loosely(options, text); len(fits) == 1 {
+		return fits[0]
+	}
+	return -1
+}
+
+// loosely returns the places of the options that a judge that compares loosely
+// would match with a text.
+func loosely(options []string, text string) (places []int) {
+	for i, o := range options {
+		if scoring.Judge(arena.JudgeSpec{Kind: arena.JudgeExact}, arena.Task{Answers: []string{o}}, text) == arena.OnePoint {
+			places = append(places, i)
+		}
+	}
+	return places
 }
 
 // placeOfSame returns the place of the option that differs from a text at most
@@ -214,9 +410,12 @@ func placeOfSame(options []string, text string) int {
 	return slices.IndexFunc(options, func(o string) bool { return !scoring.Distinct(o, text) })
 }
 
-// placeOfLetter returns 0 for A to 25 for Z, in either case, and -1 for every
-// other text.
+// placeOfLetter returns 0 for A to 25 for Z, in either case and also as "(A)",
+// "A)" or "A.", and -1 for every other text.
 func placeOfLetter(s string) int {
+	if len(s) > 1 {
+		s = strings.TrimRight(strings.TrimLeft(s, "(["), ".):]")
+	}
 	if len(s) != 1 || s[0]|0x20 < 'a' || s[0]|0x20 > 'z' {
 		return -1
 	}
@@ -228,6 +427,7 @@ const maxIndex = 26
 
 // wholeNumber reads a text that can be an index.
 func wholeNumber(s string) (int, bool) {
+	s = strings.TrimSuffix(s, ".0") // of a table that was written by a program for numbers
 	n, err := strconv.Atoi(s)
 	return n, err == nil && n >= 0 && n <= maxIndex && s[0] != '+' && s[0] != '-'
 }
