@@ -74,6 +74,7 @@ type entry struct {
 	mends    bool     // a repeated wrong option is left out and reported
 	via      mapping  // what the parts of the task were read from; nil in formats without names
 	unused   []string // columns or members that no part of the task holds
+	text     int      // the place of the option that has the one answer's text, -1 if none; set by usageOf
 	given    string   // the answer as the file has it
 	means    string   // what the answer is: text, letter, label, index
 	warnings []string

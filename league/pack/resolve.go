@@ -133,7 +133,11 @@ func usageOf(entries []entry) (u usage) {
 		for j, o := range e.task.Options {
 			e.task.Options[j] = strings.TrimSpace(o)
 		}
-		if e.pointing != byContent || len(e.task.Answers) == 0 || len(e.task.Answers) > 1 && e.hasText() {
+		e.text = -1
+		if len(e.task.Answers) == 1 {
+			e.text = e.placeOfText(strings.TrimSpace(e.task.Answers[0]))
+		}
+		if e.pointing != byContent || len(e.task.Answers) == 0 || len(e.task.Answers) > 1 && !e.points() {
 			continue
 		}
 		if u.via == nil {
@@ -154,7 +158,7 @@ func usageOf(entries []entry) (u usage) {
 func (u *usage) add(e *entry, answer string) {
 	options := len(e.task.Options)
 	label, _ := e.placeOfLabel(answer)
-	isText := e.placeOfText(answer) >= 0
+	isText := e.text >= 0
 	n, isNumber := wholeNumber(answer)
 	switch {
 	case isText && isNumber && e.counted:
@@ -238,21 +242,30 @@ func (m mapping) withAnswer(target string) string {
 	return other.String()
 }
 
-// hasText reports whether one of the answers is the text of an option.
-func (e *entry) hasText() bool {
-	return slices.ContainsFunc(e.task.Answers, func(a string) bool { return placeOfText(e.task.Options, strings.TrimSpace(a)) >= 0 })
+// points reports whether all answers of an entry can name an option by label,
+// letter or index, and none is the text of one.
+func (e *entry) points() bool {
+	options := foldAll(e.task.Options)
+	return !slices.ContainsFunc(e.task.Answers, func(a string) bool {
+		answer := strings.TrimSpace(a)
+		label, _ := e.placeOfLabel(answer)
+		_, number := wholeNumber(answer)
+		_, text := slices.BinarySearch(options, fold(answer))
+		return text || label < 0 && !number
+	})
 }
 
 // resolve replaces the answers of an entry with options by the texts of the
 // options that they name. Of several accepted answers, either all name options by
 // letter, label or index, or they are texts, of which some may be no option.
 func (e *entry) resolve(u usage) {
-	several := len(e.task.Answers) > 1
-	if several && e.hasText() {
+	if len(e.task.Answers) > 1 && !e.points() {
 		e.means = meansText
+		options := foldAll(e.task.Options)
 		for _, a := range e.task.Answers {
-			if placeOfText(e.task.Options, strings.TrimSpace(a)) < 0 {
+			if _, found := slices.BinarySearch(options, fold(a)); !found {
 				e.warnings = append(e.warnings, fmt.Sprintf("the accepted answer %q is not among the options", clip(a)))
+				break // one report of an entry is enough
 			}
 		}
 		return
@@ -308,11 +321,10 @@ func (e *entry) placeOfLabel(answer string) (place int, means string) {
 
 func (e *entry) placeByLabel(answer string) (place int, means string) {
 	label, means := e.placeOfLabel(answer)
-	text := placeOfText(e.task.Options, answer)
-	if label >= 0 && label < len(e.task.Options) || text < 0 {
+	if label >= 0 && label < len(e.task.Options) || e.text < 0 {
 		return label, means
 	}
-	return text, meansText
+	return e.text, meansText
 }
 
 // placeByNumber returns the place that a number names if the first option has
@@ -332,7 +344,7 @@ func placeByNumber(answer string, first, options int) (int, error) {
 // it returns the place that a label, letter or index names.
 func (e *entry) placeByContent(answer string, u usage) (place int, means string, err error) {
 	options := e.task.Options
-	text := e.placeOfText(answer)
+	text := e.text
 	other, means := e.placeOfLabel(answer)
 	number, isNumber := wholeNumber(answer)
 	doubtful := u.letters || len(e.labels) > 0 && !u.texts // the label of another option may be meant
@@ -384,6 +396,9 @@ func (e *entry) dropRepeats() {
 // placeOfText returns the place of the option that a judge would match with a
 // text, or -1 if there is none or more than one.
 func placeOfText(options []string, text string) int {
+	if place := slices.Index(options, text); place >= 0 {
+		return place // for speed
+	}
 	if place := placeOfSame(options, text); place >= 0 {
 		return place
 	}
