@@ -107,7 +107,7 @@ func (c *PackCheckCmd) print(w io.Writer, r arena.PackReport) error {
 	line("tasks", fmt.Sprint(r.Tasks))
 	for i, s := range r.Samples {
 		_, _ = fmt.Fprintln(t)
-		line(fmt.Sprintf("%d", i+1), plaintext.Shorten(strings.Join(strings.Fields(s.Description), " "), 200))
+		line(fmt.Sprintf("%d", i+1), ends(strings.Join(strings.Fields(s.Description), " ")))
 		for j, o := range s.Options {
 			mark := ' '
 			if slices.Contains(s.Right, j) {
@@ -130,6 +130,16 @@ func (c *PackCheckCmd) print(w io.Writer, r arena.PackReport) error {
 		}
 	}
 	return t.Flush()
+}
+
+// ends shortens a text in its middle: a passage often stands before the question.
+func ends(text string) string {
+	const head, tail = 120, 80
+	runes := []rune(text)
+	if len(runes) <= head+tail {
+		return text
+	}
+	return string(runes[:head]) + " … " + string(runes[len(runes)-tail:])
 }
 
 // firstIndex says which index the first option has, and how that is known.

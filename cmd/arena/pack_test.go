@@ -34,6 +34,7 @@ func TestPackCheck(t *testing.T) {
 			"question: question", "context: passage", "options: choice0, choice1", "answer: answer, indexes from 0: an answer is 0", "left out: id", "empty rows: 1",
 			"P. q", "* B: y", "answer: y (1 in line 2, an index from 0)",
 		}},
+		{"long.csv", "passage,question,answer\n" + strings.Repeat("word ", 300) + ",Who wrote it?,me\n", nil, exitOK, []string{" … ", "word Who wrote it?"}},
 		{"base.csv", "question,a,b,c,answer\nq,x,y,z,1\n", nil, exitFailure, []string{"question: question", "options: a, b, c", `the column "answer" is the index`}},
 		{"book.xlsx", "PK\x03\x04xl/workbook.xml", nil, exitFailure, []string{"an Excel workbook; save the sheet as CSV UTF-8"}},
 		{"latin.csv", "description;answer\nAm \xdcbergang?;ja\n", nil, exitOK, []string{"note: The file is not UTF-8.", "Am Übergang?"}},

@@ -221,15 +221,17 @@ func singular(word string) string {
 	return word
 }
 
-// sortNaturally sorts labels so that 10 comes behind 9.
-func sortNaturally(labels []string) {
-	slices.SortFunc(labels, func(a, b string) int {
-		x, errA := strconv.Atoi(a)
-		y, errB := strconv.Atoi(b)
-		if errA == nil && errB == nil && x != y {
-			return cmp.Compare(x, y)
-		}
-		return cmp.Compare(a, b)
+// sortNaturally sorts names and labels so that choice10 comes behind choice9.
+func sortNaturally(names []string) {
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(slices.CompareFunc(wordsOf(a), wordsOf(b), func(v, w string) int {
+			x, errX := strconv.Atoi(v)
+			y, errY := strconv.Atoi(w)
+			if errX == nil && errY == nil {
+				return cmp.Compare(x, y)
+			}
+			return cmp.Compare(v, w)
+		}), cmp.Compare(a, b))
 	})
 }
 

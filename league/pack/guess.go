@@ -75,7 +75,8 @@ func guessJSON(data []byte) guessed {
 
 // guessMembers returns the format of objects with the given members.
 func guessMembers(members map[string]json.RawMessage) guessed {
-	g := guessed{names: slices.Sorted(maps.Keys(members))}
+	g := guessed{names: slices.Collect(maps.Keys(members))}
+	sortNaturally(g.names)
 	has := func(names ...string) bool {
 		return !slices.ContainsFunc(names, func(n string) bool { return members[n] == nil })
 	}

@@ -1,6 +1,7 @@
 package pack_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,8 +42,12 @@ func TestRead_optionColumns(t *testing.T) {
 		"list":    `{"options":["` + strings.Join(cells, `","`) + `"],"question":"q","label":"11"}` + "\n" + `{"options":["` + strings.Join(cells, `","`) + `"],"question":"r","label":0}`,
 	} {
 		options := "[" + strings.Join(cells, "; ") + "]"
-		if _, lines := readAll(t, pack.Source{Format: pack.Auto, Data: []byte(data)}); lines != "q "+options+" ol\nr "+options+" oa" {
+		got, lines := readAll(t, pack.Source{Format: pack.Auto, Data: []byte(data)})
+		if lines != "q "+options+" ol\nr "+options+" oa" {
 			t.Errorf("%s: %s", name, lines)
+		}
+		if name != "list" && slices.Index(got.Names, "choice10") != slices.Index(got.Names, "choice9")+1 {
+			t.Errorf("%s: names %v", name, got.Names)
 		}
 	}
 }

@@ -213,7 +213,7 @@ func Read(in Source, limits Limits) (arena.PackContents, error) {
 // choose returns the reader of a file and fills in the format and the mapping.
 func choose(contents *arena.PackContents, data []byte, m mapping, limits Limits) (reader, error) {
 	g, guessed := guess(data), false
-	contents.Names = g.names[:min(listedNames, len(g.names))]
+	contents.Names = g.names[:min(listedColumns, len(g.names))]
 	if contents.Format == Auto {
 		contents.Format = g.format
 		switch {

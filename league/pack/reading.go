@@ -9,7 +9,7 @@ import (
 	"github.com/agora-arena/arena/scoring"
 )
 
-// listedColumns is how many columns without a part a report lists.
+// listedColumns is how many columns, or columns without a part, a report lists.
 const listedColumns = 100
 
 // describe fills in the columns or members that the parts of the tasks were read
@@ -36,7 +36,7 @@ func describe(r *arena.PackReading, entries []entry) {
 			}
 		}
 	}
-	slices.Sort(r.LeftOut)
+	sortNaturally(r.LeftOut)
 }
 
 // source returns where the answer of a checked entry comes from.
