@@ -21,6 +21,13 @@ type Script struct {
 	// those that its library has for the arena: describe, setup, position, parse,
 	// move or sample. A worker keeps the games that it has run.
 	Game bool
+
+	// Owner is whose program it is; "": it is the arena's own. Its processor time
+	// counts for the owner's quota, and the owners of a group take turns with other
+	// groups. Rated scripts run before others.
+	Owner      string
+	OwnerGroup string
+	Rated      bool
 }
 
 // CallResult is the result of one call of a Script.

@@ -11,3 +11,16 @@ func (p *Pool) Pids() []int {
 	}
 	return pids
 }
+
+// Waiting returns how many scripts wait for their turn.
+func (p *Pool) Waiting() int {
+	p.queue.mu.Lock()
+	defer p.queue.mu.Unlock()
+	n := 0
+	for _, class := range p.queue.lines {
+		for _, l := range class {
+			n += len(l.waiting)
+		}
+	}
+	return n
+}

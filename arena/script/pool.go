@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/agora-arena/arena/arena"
 )
 
@@ -22,10 +20,15 @@ const (
 	defaultMemory  = 384 << 20
 	defaultCPU     = 10 * time.Second
 	defaultCompile = 2 * time.Second
-	defaultWall    = time.Minute
+	// A worker that has used this time, but not its processor time, had to wait
+	// for the machine.
+	defaultWall = 5 * time.Minute
 
 	maxWorkers   = 4
 	startTimeout = 30 * time.Second
+
+	maxDeaths  = 2 // of the workers of one script
+	maxStarved = 3 // runs of one script that had to wait for the machine
 )
 
 // When a worker is replaced although it is well.
@@ -46,7 +49,15 @@ type Options struct {
 	Memory  int64         // resident bytes of a worker; default 384 MiB
 	CPU     time.Duration // processor time of a script; default 10 s
 	Compile time.Duration // part of CPU that compiling may take; default 2 s
-	Wall    time.Duration // time of a script; default 1 min, where processor time cannot be read 10 s
+	Wall    time.Duration // time of a script; default 5 min, where processor time cannot be read 30 s
+	// Quota counts the processor time of owners; nil: it is not counted.
+	Quota Quota
+}
+
+// Quota is how much processor time the scripts of each owner may use.
+type Quota interface {
+	Charge(ctx context.Context, owner string, used time.Duration)
+	Check(owner string) error // an error when the owner has used it up
 }
 
 // Stats are the figures of a Pool.
@@ -60,7 +71,7 @@ type Stats struct {
 // Pool runs scripts in worker processes. It is safe for concurrent use.
 type Pool struct {
 	o     Options
-	slots *semaphore.Weighted
+	queue *queue          // for the workers
 	ctx   context.Context //nolint:containedctx // ends at Close; scripts under way end with it
 	close context.CancelFunc
 	reap  sync.WaitGroup // one for each process
@@ -87,11 +98,11 @@ func NewPool(o Options) (*Pool, error) {
 	setDefault(&o.Compile, defaultCompile)
 	wall := defaultWall
 	if !canMeasure {
-		wall = defaultCPU
+		wall = 3 * o.CPU
 	}
 	setDefault(&o.Wall, wall)
 	o.Logger = o.Logger.With("component", "script")
-	p := &Pool{o: o, slots: semaphore.NewWeighted(int64(o.Workers)), processes: map[*process]bool{}, stats: Stats{Killed: map[string]int64{}}}
+	p := &Pool{o: o, queue: newQueue(o.Workers, o.Quota), processes: map[*process]bool{}, stats: Stats{Killed: map[string]int64{}}}
 	p.ctx, p.close = context.WithCancel(context.Background())
 	return p, nil
 }
@@ -102,17 +113,34 @@ func setDefault[T ~int64](v *T, d T) {
 	}
 }
 
-// Run runs a script and returns a result for each of its calls. It waits for a
-// free worker. The error is arena.ErrScriptLimit when the script is at fault.
+// Run runs a script and returns a result for each of its calls. It waits for
+// its turn and a free worker. The error is arena.ErrScriptLimit when the script
+// is at fault.
 func (p *Pool) Run(ctx context.Context, s arena.Script) ([]arena.CallResult, error) {
-	results, err := p.run(ctx, s, 1)
-	if errors.Is(err, errDied) {
-		// Something else may have killed the process: the kernel, short of
-		// memory, or an operator. Run the script again with no other one beside it.
-		p.o.Logger.WarnContext(ctx, "a script worker died, its script runs once more alone", "error", err)
-		if results, err = p.run(ctx, s, int64(p.o.Workers)); errors.Is(err, errDied) {
-			err = p.limit(limitDeath)
+	results, err := p.run(ctx, s, 1, false)
+	for deaths, starved := 0, 0; err != nil; {
+		if errors.Is(err, errDied) {
+			deaths++
+		} else if errors.Is(err, errStarved) {
+			starved++
+		} else {
+			break
 		}
+		if deaths == maxDeaths {
+			err = p.limit(limitDeath)
+			break
+		}
+		if starved == maxStarved {
+			break
+		}
+		p.o.Logger.WarnContext(ctx, "a script runs once more", "error", err)
+		// Something else may have killed a worker: the kernel, short of memory, or an
+		// operator. Its script runs again with no other one beside it.
+		slots := 1
+		if deaths > 0 {
+			slots = p.o.Workers
+		}
+		results, err = p.run(ctx, s, slots, true)
 	}
 	switch {
 	case err == nil, errors.Is(err, arena.ErrScriptLimit):
@@ -125,16 +153,16 @@ func (p *Pool) Run(ctx context.Context, s arena.Script) ([]arena.CallResult, err
 	return nil, fmt.Errorf("run a script: %w", err)
 }
 
-// run runs a script once, holding so many slots.
-func (p *Pool) run(ctx context.Context, s arena.Script, slots int64) ([]arena.CallResult, error) {
+// run runs a script once, holding so many slots. A fresh run gets a new worker.
+func (p *Pool) run(ctx context.Context, s arena.Script, slots int, fresh bool) ([]arena.CallResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
-	if err := p.slots.Acquire(ctx, slots); err != nil {
+	if err := p.queue.acquire(ctx, s, slots); err != nil {
 		return nil, err
 	}
-	defer p.slots.Release(slots)
-	for fresh := slots > 1; ; fresh = true {
+	defer p.queue.release(slots)
+	for ; ; fresh = true {
 		w, err := p.take(ctx, fresh)
 		if err != nil {
 			return nil, err
@@ -211,8 +239,8 @@ func (p *Pool) Stats() Stats {
 // Close ends the scripts under way and returns when all workers have exited.
 func (p *Pool) Close() error {
 	p.close()
-	_ = p.slots.Acquire(context.Background(), int64(p.o.Workers)) // background: every script ends with p.ctx
-	defer p.slots.Release(int64(p.o.Workers))
+	_ = p.queue.acquire(context.Background(), arena.Script{Rated: true}, p.o.Workers) // background: every script ends with p.ctx
+	defer p.queue.release(p.o.Workers)
 	p.mu.Lock()
 	idle, dir := p.idle, p.dir
 	p.idle, p.dir = nil, ""

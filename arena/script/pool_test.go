@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -176,12 +177,187 @@ func TestPool_Memory(t *testing.T) {
 	}
 }
 
-func TestPool_Wall(t *testing.T) {
+// signal sends a signal to a worker.
+func signal(t *testing.T, pid int, s syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, s); err != nil {
+		t.Error(err)
+	}
+}
+
+// Threat J10: a worker that the machine does not run is no fault of its script,
+// which runs again. Processor time ends a script, waiting does not.
+func TestPool_Starved(t *testing.T) {
 	t.Parallel()
-	p := newPool(t, func(o *script.Options) { o.Wall = 50 * time.Millisecond })
-	_, err := p.Run(t.Context(), solve(`function solve() { for (;;); }`, `[]`, `[]`, `[]`, `[]`, `[]`, `[]`))
-	if !errors.Is(err, arena.ErrScriptLimit) || p.Stats().Killed["wall"] != 1 {
+	t.Run("once", func(t *testing.T) {
+		t.Parallel()
+		p := newPool(t, func(o *script.Options) { o.Workers, o.Wall = 1, 3*time.Second })
+		done := make(chan error, 1)
+		go func() {
+			got, err := p.Run(t.Context(), slow())
+			if err == nil && got[19].Value != "19" {
+				err = fmt.Errorf("results %+v", got)
+			}
+			done <- err
+		}()
+		busy(t, p, 1)
+		signal(t, p.Pids()[0], syscall.SIGSTOP)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if s := p.Stats(); s.Started != 2 || len(s.Killed) != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+	t.Run("again and again", func(t *testing.T) {
+		t.Parallel()
+		p := newPool(t, func(o *script.Options) { o.Wall = 20 * time.Millisecond })
+		_, err := p.Run(t.Context(), endless())
+		if err == nil || errors.Is(err, arena.ErrScriptLimit) || len(p.Stats().Killed) != 0 || p.Stats().Started != 3 {
+			t.Errorf("%v, %+v", err, p.Stats())
+		}
+	})
+}
+
+// A script that works for too long is ended by its processor time.
+func TestPool_ProcessorTime(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, func(o *script.Options) { o.CPU = 50 * time.Millisecond })
+	if _, err := p.Run(t.Context(), endless()); !errors.Is(err, arena.ErrScriptLimit) || p.Stats().Killed["cpu"] != 1 {
 		t.Errorf("%v, %+v", err, p.Stats())
+	}
+}
+
+// ledger is a quota that notes the owners of scripts in the order in which they
+// ran, and that some have exceeded.
+type ledger struct {
+	exceeded map[string]bool
+
+	mu     sync.Mutex
+	owners []string
+	used   map[string]time.Duration
+}
+
+func (l *ledger) Charge(_ context.Context, owner string, used time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.owners = append(l.owners, owner)
+	if l.used == nil {
+		l.used = map[string]time.Duration{}
+	}
+	l.used[owner] += used
+}
+
+func (l *ledger) Check(owner string) error {
+	if l.exceeded[owner] {
+		return errors.New("exceeded")
+	}
+	return nil
+}
+
+// occupy keeps the only worker of a pool with a script of the arena, until
+// finish.
+func occupy(t *testing.T, p *script.Pool, group *sync.WaitGroup) (finish func()) {
+	t.Helper()
+	ctx, finish := context.WithCancel(t.Context())
+	group.Go(func() {
+		if _, err := p.Run(ctx, endless()); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+	busy(t, p, 1)
+	signal(t, p.Pids()[0], syscall.SIGSTOP)
+	return finish
+}
+
+// Threat J9: one owner with many scripts delays the rated match of another by no
+// more than the script that runs, and those who wait take turns.
+func TestPool_TakesTurns(t *testing.T) {
+	t.Parallel()
+	of := func(owner string, rated bool) arena.Script {
+		s := solve(`const solve = () => 1`, `[]`)
+		s.Owner, s.OwnerGroup, s.Rated = owner, "group of "+owner, rated
+		return s
+	}
+	flood := make([]arena.Script, 20)
+	for i := range flood {
+		flood[i] = of("flood", false)
+	}
+	friend := of("friend", true)
+	friend.OwnerGroup = "group of flood"
+	for _, tt := range []struct {
+		name     string
+		exceeded string
+		after    []arena.Script // those that come after the flood
+		want     []string       // the first that run
+	}{
+		{"rated first", "", []arena.Script{of("b", false), of("c", true), of("b", true), of("c", true)}, []string{"c", "b", "c", "flood", "b", "flood", "flood"}},
+		{"groups in turn", "", []arena.Script{of("b", false), of("b", false), of("c", false)}, []string{"flood", "b", "c", "flood", "b", "flood", "flood"}},
+		{"owners of a group share a turn", "", []arena.Script{of("flood", true), friend, of("c", true)}, []string{"flood", "c", "friend", "flood"}},
+		{"the quota is used up", "flood", []arena.Script{of("b", false), of("b", false), of("c", false)}, []string{"b", "c", "b", "flood"}},
+		{"rated with the quota used up", "flood", []arena.Script{of("b", false), of("flood", true)}, []string{"flood", "b", "flood"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			account := &ledger{exceeded: map[string]bool{tt.exceeded: true}}
+			p := newPool(t, func(o *script.Options) { o.Workers, o.Quota = 1, account })
+			var group sync.WaitGroup
+			defer group.Wait()
+			finish := occupy(t, p, &group)
+			for i, s := range append(flood[:20:20], tt.after...) {
+				group.Go(func() {
+					if _, err := p.Run(t.Context(), s); err != nil {
+						t.Error(err)
+					}
+				})
+				testwait.Until(t, "it waits", func() bool { return p.Waiting() == i+1 })
+			}
+			finish()
+			group.Wait()
+			if got := account.owners; len(got) != 20+len(tt.after) || !slices.Equal(got[:len(tt.want)], tt.want) {
+				t.Errorf("they ran in the order %q, want %q first", got, tt.want)
+			}
+		})
+	}
+}
+
+// A script that is given up leaves the queue.
+func TestPool_TakesTurns_givenUp(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, func(o *script.Options) { o.Workers = 1 })
+	var group sync.WaitGroup
+	finish := occupy(t, p, &group)
+	ctx, cancel := context.WithCancel(t.Context())
+	for range 3 {
+		group.Go(func() {
+			if _, err := p.Run(ctx, solve(`const solve = () => 1`, `[]`)); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+	}
+	testwait.Until(t, "they wait", func() bool { return p.Waiting() == 3 })
+	cancel()
+	testwait.Until(t, "they have left", func() bool { return p.Waiting() == 0 })
+	finish()
+	group.Wait()
+	if _, err := p.Run(t.Context(), solve(`const solve = () => 1`, `[]`)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Owners pay for the processor time of their scripts, also of those that are
+// ended.
+func TestPool_ChargesOwners(t *testing.T) {
+	t.Parallel()
+	account := &ledger{}
+	p := newPool(t, func(o *script.Options) { o.CPU, o.Quota = 200*time.Millisecond, account })
+	s := endless()
+	s.Owner = "a"
+	if _, err := p.Run(t.Context(), s); !errors.Is(err, arena.ErrScriptLimit) {
+		t.Error(err)
+	}
+	if used := account.used["a"]; used < 200*time.Millisecond || len(account.owners) != 1 {
+		t.Errorf("charged %v, %+v", used, account)
 	}
 }
 
@@ -198,6 +374,15 @@ func endless() arena.Script {
 		s.Calls = append(s.Calls, json.RawMessage(`[]`))
 	}
 	s.Budget = 50
+	return s
+}
+
+// slow needs about a second, and returns the number of each call.
+func slow() arena.Script {
+	s := solve(`function solve(a) { for (let i = 0; i < 200000; i++); return a }`)
+	for i := range 20 {
+		s.Calls = append(s.Calls, json.RawMessage(fmt.Sprintf("[%d]", i)))
+	}
 	return s
 }
 
@@ -245,32 +430,21 @@ func TestPool_Close(t *testing.T) {
 	}
 }
 
-func kill(t *testing.T, pid int) {
-	t.Helper()
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Error(err)
-	}
-}
-
 // A worker that somebody else kills is no fault of its script: it runs again,
 // alone. One that dies twice is.
 func TestPool_KilledFromOutside(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
-	slow := solve(`function solve(a) { for (let i = 0; i < 200000; i++); return a }`)
-	for i := range 20 {
-		slow.Calls = append(slow.Calls, json.RawMessage(fmt.Sprintf("[%d]", i)))
-	}
 	type outcome struct {
 		results []arena.CallResult
 		err     error
 	}
 	done := make(chan outcome, 1)
-	run := func() { r, err := p.Run(t.Context(), slow); done <- outcome{r, err} }
+	run := func() { r, err := p.Run(t.Context(), slow()); done <- outcome{r, err} }
 
 	go run()
 	busy(t, p, 1)
-	kill(t, p.Pids()[0])
+	signal(t, p.Pids()[0], syscall.SIGKILL)
 	if o := <-done; o.err != nil || len(o.results) != 20 || o.results[19].Value != "19" {
 		t.Errorf("killed once: %+v", o)
 	}
@@ -279,7 +453,7 @@ func TestPool_KilledFromOutside(t *testing.T) {
 	}
 
 	// An idle worker that has died is replaced before anything is sent.
-	kill(t, p.Pids()[0])
+	signal(t, p.Pids()[0], syscall.SIGKILL)
 	if r, err := p.Run(t.Context(), solve(`const solve = () => 1`, `[]`)); err != nil || r[0].Value != "1" {
 		t.Errorf("after an idle worker died: %+v, %v", r, err)
 	}
@@ -287,12 +461,12 @@ func TestPool_KilledFromOutside(t *testing.T) {
 	go run()
 	busy(t, p, 1)
 	first := p.Pids()[0]
-	kill(t, first)
+	signal(t, first, syscall.SIGKILL)
 	testwait.Until(t, "another worker runs it", func() bool {
 		pids := p.Pids()
 		return len(pids) == 1 && pids[0] != first && p.Stats().Busy == 1
 	})
-	kill(t, p.Pids()[0])
+	signal(t, p.Pids()[0], syscall.SIGKILL)
 	if o := <-done; !errors.Is(o.err, arena.ErrScriptLimit) || p.Stats().Killed["death"] != 1 {
 		t.Errorf("killed twice: %+v, %+v", o, p.Stats())
 	}

@@ -18,13 +18,13 @@ const (
 	limitMemory  = "memory"
 	limitCPU     = "cpu"
 	limitCompile = "compile"
-	limitWall    = "wall"
 	limitDeath   = "death" // its worker died, twice
 )
 
 var (
 	errNotSent = errors.New("the script could not be sent to its worker")
 	errDied    = errors.New("the worker died")
+	errStarved = errors.New("the worker got too little processor time")
 )
 
 // watchEvery is how often the parent looks at a process that runs a script.
@@ -50,6 +50,19 @@ func (w *process) alive() bool {
 	default:
 		return true
 	}
+}
+
+// processorTime returns what the process has used so far. On systems where that
+// cannot be read it is known once the process has exited.
+func (w *process) processorTime() time.Duration {
+	if !w.alive() && w.cmd.ProcessState != nil {
+		return w.cmd.ProcessState.UserTime() + w.cmd.ProcessState.SystemTime()
+	}
+	u, err := measure(w.cmd.Process.Pid)
+	if err != nil {
+		return w.used
+	}
+	return u.cpu
 }
 
 // kill ends the process and returns when it has exited.
@@ -115,6 +128,9 @@ func (p *Pool) ready(ctx context.Context, w *process) error {
 	case hello.Kind != wire.Ready:
 		return fmt.Errorf("its first message is %q", hello.Kind)
 	}
+	if err := yield(w.cmd.Process.Pid); err != nil {
+		return err
+	}
 	p.mu.Lock()
 	p.stats.Started++
 	first := p.stats.Started == 1
@@ -150,7 +166,7 @@ type exchange struct {
 // talk sends a script and reads the replies.
 func (x *exchange) talk(w *process, s arena.Script) {
 	defer close(x.done)
-	if err := wire.Write(w.in, wire.MaxRequest, wire.Request(s)); err != nil {
+	if err := wire.Write(w.in, wire.MaxRequest, request(s)); err != nil {
 		x.err = fmt.Errorf("%w: %w", errNotSent, err)
 		return
 	}
@@ -178,16 +194,32 @@ func (x *exchange) talk(w *process, s arena.Script) {
 	}
 }
 
+// request returns what a worker gets of a script: not whose it is.
+func request(s arena.Script) wire.Request {
+	return wire.Request{Source: s.Source, Function: s.Function, Calls: s.Calls, Budget: s.Budget, StopOnError: s.StopOnError, Game: s.Game}
+}
+
 // supervise runs a script in a worker, and kills the worker when the script
 // exceeds a limit or ctx ends.
 func (p *Pool) supervise(ctx context.Context, w *process, s arena.Script) ([]arena.CallResult, error) {
 	x := &exchange{compiled: make(chan struct{}), done: make(chan struct{})}
+	before := w.processorTime()
 	go x.talk(w, s)
-	err := p.watch(ctx, w, x)
+	err := p.watch(ctx, w, x, before)
 	if err != nil {
 		w.kill() // ends the conversation
 	}
 	<-x.done
+	w.used = w.processorTime()
+	used := w.used - before
+	if p.o.Quota != nil && s.Owner != "" {
+		p.o.Quota.Charge(context.WithoutCancel(ctx), s.Owner, used)
+	}
+	// Where the time of a live process cannot be read, only a new worker's is the
+	// script's alone.
+	if errors.Is(err, errStarved) && used > p.o.CPU && (canMeasure || w.served == 0) {
+		err = p.limit(limitCPU)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -195,8 +227,10 @@ func (p *Pool) supervise(ctx context.Context, w *process, s arena.Script) ([]are
 }
 
 // watch returns when the conversation has ended, or with the reason to end it.
-func (p *Pool) watch(ctx context.Context, w *process, x *exchange) error {
-	began, before := time.Now(), w.used //nolint:forbidigo // measures another process
+// Processor time decides. The time that passes only shows that the machine did
+// not run the worker, which is not the fault of its script.
+func (p *Pool) watch(ctx context.Context, w *process, x *exchange, before time.Duration) error {
+	began := time.Now() //nolint:forbidigo // measures another process
 	limit, limitName, compiled := p.o.Compile, limitCompile, x.compiled
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -204,7 +238,7 @@ func (p *Pool) watch(ctx context.Context, w *process, x *exchange) error {
 		select {
 		case <-x.done:
 			if u, err := measure(w.cmd.Process.Pid); err == nil {
-				w.used, w.size = u.cpu, u.memory
+				w.size = u.memory
 			}
 			return nil
 		case <-ctx.Done():
@@ -221,7 +255,7 @@ func (p *Pool) watch(ctx context.Context, w *process, x *exchange) error {
 		case err == nil && u.cpu-before > limit:
 			return p.limit(limitName)
 		case time.Since(began) > p.o.Wall:
-			return p.limit(limitWall)
+			return fmt.Errorf("%w in %v", errStarved, p.o.Wall)
 		}
 	}
 }

@@ -18,6 +18,19 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
+// niceness of workers: the arena answers its agents and spectators first.
+const niceness = 10
+
+// yield lowers the priority of a worker. Its threads have one each, and those
+// that it starts later that of the thread that starts them; attributes put them
+// into a process group of their own.
+func yield(pid int) error {
+	if err := syscall.Setpriority(syscall.PRIO_PGRP, pid, niceness); err != nil {
+		return fmt.Errorf("lower the priority of a worker: %w", err)
+	}
+	return nil
+}
+
 // usage is what a process uses.
 type usage struct {
 	memory int64 // resident bytes

@@ -12,6 +12,8 @@ const canMeasure = false
 
 func attributes() *syscall.SysProcAttr { return nil }
 
+func yield(int) error { return nil }
+
 type usage struct {
 	memory int64
 	cpu    time.Duration

@@ -43,7 +43,7 @@ func importRules() []importRule {
 		{dir: "scoring/sandbox", outside: []string{"github.com/dop251/goja"}, why: "the only package that imports the JavaScript interpreter; only arena/script/worker may import it, so that no server process runs untrusted code"},
 		{dir: "scoring/sandbox/sandboxtest", ours: []string{"arena", "scoring/sandbox"}, why: "runs scripts in the process of a test"},
 		{
-			dir: "arena/script", ours: []string{"arena", "arena/script/internal/wire"}, outside: []string{"golang.org/x/sync/semaphore"},
+			dir: "arena/script", ours: []string{"arena", "arena/script/internal/wire"},
 			why: "adapter: the only package that starts processes for untrusted code",
 		},
 		{dir: "arena/script/internal/wire", why: "frames between the script pool and its workers"},

@@ -22,7 +22,7 @@ const (
 	garbagePercent = 500
 
 	maxStack = 64 << 20         // bytes of one goroutine
-	maxRun   = 90 * time.Second // more than any parent waits
+	maxRun   = 10 * time.Minute // more than any parent waits
 )
 
 // Serve restricts this process and runs the scripts that it reads from in
