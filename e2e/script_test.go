@@ -90,7 +90,7 @@ func TestE2E_ParserBomb(t *testing.T) {
 	p.call(p.admin, http.MethodGet, "/v1/matches/"+id+"/verdicts", nil, &verdicts)
 	for _, v := range verdicts.Items {
 		for _, s := range v.Seats {
-			if want := map[bool]string{true: "judge_limit"}[s.AgentID == bomb.id]; s.Reason != want || v.Version != "code-2" {
+			if want := map[bool]string{true: "judge_limit"}[s.AgentID == bomb.id]; s.Reason != want || v.Version != "code-3" {
 				t.Errorf("verdict %+v", v)
 			}
 		}

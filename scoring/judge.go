@@ -14,7 +14,7 @@ const (
 	RegexVersion  = "regex-2"
 	SetVersion    = "set-2"
 	JSONVersion   = "json-2"
-	CodeVersion   = "code-2"
+	CodeVersion   = "code-3"
 	PanelVersion  = "panel-2"
 	CrowdVersion  = "crowd-1"
 	ModelVersion  = "model-2"

@@ -10,6 +10,8 @@
 //   - meter.go rewrites the parsed source. Every function, loop and catch
 //     clause first pays for what it is about to do, in steps and in bytes;
 //     strings that grow and array elements far out are paid where they arise.
+//     Operators that compare strings, or read them as numbers or keys, pay by
+//     their length.
 //   - library is the standard library that answers see. It is metered by
 //     the same rewriting; it calls natives only with arguments whose cost it
 //     has paid. What it does not name does not exist: eval, Function, Proxy,
@@ -25,7 +27,6 @@
 // its interpreter between calls, and all that calls could share is frozen.
 //
 // What the interpreter cannot count is left to the process around it
-// (arena/script): the memory and time of its parser, and operators on very long
-// strings. Only arena/script/worker may import this package, so that no server
+// (arena/script): the memory and time of its parser. Only arena/script/worker may import this package, so that no server
 // process runs untrusted code. It imports the standard library and goja.
 package sandbox

@@ -176,6 +176,8 @@ func TestCall_PaidNatives(t *testing.T) {
 		"search among texts":   `function solve() { const s = '\u4e00'.repeat(60000), a = []; for (let i = 0; i < 1000; i++) a.push(s + (i % 9)); for (;;) a.indexOf(s + 'x') }`,
 		"long numbers":         `function solve() { const s = '1'.repeat(60000); for (;;) Math.max(s, s, s, s) }`,
 		"long keys":            `function solve() { const m = new Map(), s = '\u4e00'.repeat(60000); for (;;) m.get(s) }`,
+		"equal texts":          `function solve() { const s = 'x'.repeat(65000), t = 'x'.repeat(65000); for (;;) s === t }`,
+		"text as a number":     `function solve() { const s = '1'.repeat(65000); for (;;) s - 1 }`,
 		"trim":                 `function solve() { const s = ' '.repeat(60000); for (;;) s.trim() }`,
 		"nested text":          `function solve() { const s = '['.repeat(60000); for (;;) try { JSON.parse(s) } catch {} }`,
 		"quoted text":          `function solve() { const s = '\u0001'.repeat(5000); for (;;) JSON.stringify(s) }`,

@@ -20,6 +20,7 @@ type meter struct {
 	most    int // nodes
 	seen    map[ast.Node]bool
 	open    []cost // of the scopes around the node, innermost last
+	numbers map[unistring.String]bool
 	err     error
 }
 
@@ -28,7 +29,7 @@ type cost struct{ steps, bytes int64 }
 
 // instrument meters a program, or says what in it cannot be run.
 func instrument(tree *ast.Program, trusted bool, nodes int) error {
-	m := &meter{trusted: trusted, most: nodes, seen: map[ast.Node]bool{}, open: []cost{{}}}
+	m := &meter{trusted: trusted, most: nodes, seen: map[ast.Node]bool{}, open: []cost{{}}, numbers: numbers(tree)}
 	m.fields(reflect.ValueOf(tree).Elem())
 	tree.Body = prepend(tree.Body, m.open[0])
 	return m.err
@@ -230,10 +231,10 @@ func (m *meter) pays(n ast.Node, c cost) {
 func (m *meter) targets(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.AssignExpression:
-		m.target(n.Left)
+		m.targetOf(n.Left, arithmetic(n.Operator))
 	case *ast.UnaryExpression:
 		if n.Operator == token.INCREMENT || n.Operator == token.DECREMENT {
-			m.target(n.Operand)
+			m.targetOf(n.Operand, true)
 		}
 	case *ast.ForIntoExpression:
 		m.target(n.Expression)
@@ -248,7 +249,28 @@ func (m *meter) targets(n ast.Node) {
 		for _, p := range n.Properties {
 			if keyed, ok := p.(*ast.PropertyKeyed); ok {
 				m.target(keyed.Value)
+				if keyed.Computed {
+					keyed.Key = m.key(keyed.Key)
+				}
 			}
+		}
+	case *ast.MethodDefinition:
+		if n.Computed {
+			n.Key = m.key(n.Key)
+		}
+	case *ast.FieldDefinition:
+		if n.Computed {
+			n.Key = m.key(n.Key)
+		}
+	case *ast.SwitchStatement:
+		compared := int64(0)
+		for _, c := range n.Body {
+			if c.Test != nil && !m.plain(c.Test) {
+				compared++
+			}
+		}
+		if !m.trusted && compared > 0 && !m.plain(n.Discriminant) {
+			n.Discriminant = call(nameSwitch, n.Discriminant, number(compared))
 		}
 	case *ast.ObjectLiteral:
 		for _, p := range n.Value {
@@ -269,22 +291,35 @@ func (m *meter) targets(n ast.Node) {
 	}
 }
 
-func (m *meter) target(n ast.Expression) {
+func (m *meter) target(n ast.Expression) { m.targetOf(n, false) }
+
+// targetOf is target. An updated member also pays for its old value, which is
+// read as a number.
+func (m *meter) targetOf(n ast.Expression, updated bool) {
+	updated = updated && !m.trusted
+	if d, ok := n.(*ast.DotExpression); ok && updated {
+		if _, super := d.Left.(*ast.SuperExpression); !super {
+			d.Left = call(nameOf, d.Left, &ast.StringLiteral{Literal: d.Identifier.Name.String(), Value: d.Identifier.Name})
+		}
+	}
 	b, ok := n.(*ast.BracketExpression)
 	if !ok {
 		return
 	}
+	if read, ok := called(b.Member, nameKey); ok {
+		b.Member = read.ArgumentList[0]
+	}
 	switch key := b.Member.(type) {
 	case *ast.NumberLiteral:
-		if i, ok := key.Value.(int64); ok && i <= farIndex {
+		if i, ok := key.Value.(int64); ok && i <= farIndex && !updated {
 			return
 		}
 	case *ast.StringLiteral:
-		if len(key.Value) <= maxName && (key.Value == "" || key.Value[0] > '9') {
+		if !updated && len(key.Value) <= maxName && (key.Value == "" || key.Value[0] > '9') {
 			return
 		}
 	case *ast.CallExpression:
-		if f, ok := key.Callee.(*ast.Identifier); ok && f.Name == nameAt {
+		if _, ok := called(key, nameAt); ok {
 			return // a binding inside a pattern is met twice
 		}
 	}
@@ -294,7 +329,21 @@ func (m *meter) target(n ast.Expression) {
 	if repeatable(b.Left) {
 		object = b.Left
 	}
-	b.Member = call(nameAt, object, b.Member)
+	name := unistring.String(nameAt)
+	if updated {
+		name = nameOld
+	}
+	b.Member = call(name, object, b.Member)
+}
+
+// called returns a call of a function of the meter.
+func called(e ast.Expression, name unistring.String) (*ast.CallExpression, bool) {
+	c, ok := e.(*ast.CallExpression)
+	if !ok {
+		return nil, false
+	}
+	f, ok := c.Callee.(*ast.Identifier)
+	return c, ok && f.Name == name
 }
 
 // repeatable reports whether an expression may be evaluated twice: names,
@@ -309,24 +358,56 @@ func repeatable(e ast.Expression) bool {
 		return repeatable(e.Left)
 	case *ast.BracketExpression:
 		return repeatable(e.Left) && repeatable(e.Member)
+	case *ast.CallExpression:
+		for _, name := range []unistring.String{nameKey, nameWeigh} {
+			if c, ok := called(e, name); ok {
+				return repeatable(c.ArgumentList[0])
+			}
+		}
 	case *ast.BinaryExpression:
 		return e.Operator != token.PLUS && repeatable(e.Left) && repeatable(e.Right)
 	}
 	return false
 }
 
-// rewritten puts the price of a string around what may make one, passes regular
-// expressions to RE2, and an array for arguments.
+// rewritten puts the price of a string around what may make or read one, passes
+// regular expressions to RE2, and an array for arguments.
 func (m *meter) rewritten(e ast.Expression) ast.Expression {
 	switch x := e.(type) {
 	case *ast.BinaryExpression:
-		if x.Operator == token.PLUS && !(numeric(x.Left) && numeric(x.Right)) {
+		if x.Operator == token.PLUS && !m.numeric(x) {
 			return call(nameText, x)
+		}
+		if !m.trusted {
+			return m.operated(x)
 		}
 	case *ast.AssignExpression:
 		if x.Operator == token.PLUS {
 			return call(nameText, x)
 		}
+		if m.trusted {
+			break
+		}
+		if arithmetic(x.Operator) {
+			x.Right = m.operand(x.Right)
+			return m.updated(x, x.Left)
+		}
+		if isLength(x.Left) { // of an array: a number
+			x.Right = m.operand(x.Right)
+		}
+	case *ast.UnaryExpression:
+		if m.trusted {
+			break
+		}
+		switch x.Operator {
+		case token.MINUS, token.PLUS, token.BITWISE_NOT:
+			x.Operand = m.operand(x.Operand)
+		case token.INCREMENT, token.DECREMENT:
+			return m.updated(x, x.Operand)
+		default:
+		}
+	case *ast.BracketExpression:
+		x.Member = m.key(x.Member)
 	case *ast.TemplateLiteral:
 		if x.Tag == nil {
 			return call(nameText, x)
@@ -341,12 +422,141 @@ func (m *meter) rewritten(e ast.Expression) ast.Expression {
 	return e
 }
 
+// operated makes an operator pay for the strings that it compares or reads as
+// numbers or keys.
+func (m *meter) operated(x *ast.BinaryExpression) ast.Expression {
+	switch {
+	case arithmetic(x.Operator):
+		x.Left, x.Right = m.operand(x.Left), m.operand(x.Right)
+	case x.Operator == token.IN:
+		if _, private := x.Left.(*ast.PrivateIdentifier); !private {
+			x.Left = m.key(x.Left)
+		}
+	case x.Operator == token.STRICT_EQUAL, x.Operator == token.STRICT_NOT_EQUAL:
+		if !m.plain(x.Left) && !m.plain(x.Right) {
+			return negated(call(nameSame, x.Left, x.Right), x.Operator == token.STRICT_NOT_EQUAL)
+		}
+	case x.Operator == token.EQUAL, x.Operator == token.NOT_EQUAL:
+		if !short(x.Left) && !short(x.Right) && !(m.plain(x.Left) && m.plain(x.Right)) {
+			return negated(call(nameAlike, x.Left, x.Right), x.Operator == token.NOT_EQUAL)
+		}
+	case x.Operator == token.LESS, x.Operator == token.LESS_OR_EQUAL, x.Operator == token.GREATER, x.Operator == token.GREATER_OR_EQUAL:
+		if !m.plain(x.Left) || !m.plain(x.Right) {
+			x.Left, x.Right = call(nameOrder, x.Left, x.Right), number(0)
+		}
+	}
+	return x
+}
+
+func negated(e ast.Expression, not bool) ast.Expression {
+	if not {
+		return &ast.UnaryExpression{Operator: token.NOT, Operand: e}
+	}
+	return e
+}
+
+// updated puts the price of the old value before an operator that reads it as a
+// number. Members pay through targetOf.
+func (m *meter) updated(e, target ast.Expression) ast.Expression {
+	switch t := target.(type) {
+	case *ast.Identifier:
+		if m.numbers[t.Name] {
+			return e
+		}
+	case *ast.PrivateDotExpression:
+		if !repeatable(t) {
+			return e
+		}
+	default:
+		return e
+	}
+	return &ast.SequenceExpression{Sequence: []ast.Expression{call(nameWeigh, target), e}}
+}
+
+// operand makes an expression pay before an operator reads it as a number.
+func (m *meter) operand(e ast.Expression) ast.Expression {
+	if m.plain(e) {
+		return e
+	}
+	return call(nameWeigh, e)
+}
+
+// key makes an expression pay that names a property.
+func (m *meter) key(e ast.Expression) ast.Expression {
+	for _, paid := range []unistring.String{nameText, nameKey, nameAt, nameOld} {
+		if _, ok := called(e, paid); ok {
+			return e
+		}
+	}
+	if m.trusted || m.plain(e) {
+		return e
+	}
+	return call(nameKey, e)
+}
+
+// isLength reports whether an expression is a member called length.
+func isLength(e ast.Expression) bool {
+	switch x := e.(type) {
+	case *ast.DotExpression:
+		return x.Identifier.Name == "length"
+	case *ast.BracketExpression:
+		s, ok := x.Member.(*ast.StringLiteral)
+		return ok && s.Value == "length"
+	}
+	return false
+}
+
+const shortString = 64 // units: reading it costs no more than a step
+
+// short reports whether an expression is null, undefined or a short string: any
+// value is compared with it by == at the price of a step.
+func short(e ast.Expression) bool {
+	switch x := e.(type) {
+	case *ast.NullLiteral:
+		return true
+	case *ast.StringLiteral:
+		return len(x.Value) <= shortString
+	case *ast.Identifier:
+		return x.Name == "undefined"
+	}
+	return false
+}
+
+// plain reports whether an expression is neither a long string nor an object,
+// which may become one, whatever its variables are.
+func (m *meter) plain(e ast.Expression) bool {
+	switch x := e.(type) {
+	case *ast.BooleanLiteral, *ast.UnaryExpression:
+		return true
+	case *ast.BinaryExpression:
+		switch x.Operator {
+		case token.PLUS:
+			return m.numeric(x)
+		case token.LOGICAL_AND, token.LOGICAL_OR, token.COALESCE:
+			return m.plain(x.Left) && m.plain(x.Right)
+		default:
+			return true
+		}
+	case *ast.ConditionalExpression:
+		return m.plain(x.Consequent) && m.plain(x.Alternate)
+	case *ast.SequenceExpression:
+		return m.plain(x.Sequence[len(x.Sequence)-1])
+	case *ast.CallExpression:
+		_, same := called(x, nameSame)
+		_, alike := called(x, nameAlike)
+		return same || alike
+	}
+	return short(e) || m.numeric(e)
+}
+
 // numeric reports whether an expression is a number whatever its variables
 // are: adding two of them makes no string.
-func numeric(e ast.Expression) bool {
+func (m *meter) numeric(e ast.Expression) bool {
 	switch x := e.(type) {
 	case *ast.NumberLiteral:
 		return true
+	case *ast.Identifier:
+		return m.numbers[x.Name]
 	case *ast.UnaryExpression:
 		switch x.Operator {
 		case token.MINUS, token.PLUS, token.BITWISE_NOT, token.INCREMENT, token.DECREMENT:
@@ -354,12 +564,7 @@ func numeric(e ast.Expression) bool {
 		default:
 		}
 	case *ast.BinaryExpression:
-		switch x.Operator {
-		case token.MINUS, token.MULTIPLY, token.SLASH, token.REMAINDER, token.EXPONENT, token.AND, token.OR,
-			token.EXCLUSIVE_OR, token.SHIFT_LEFT, token.SHIFT_RIGHT, token.UNSIGNED_SHIFT_RIGHT:
-			return true
-		default:
-		}
+		return arithmetic(x.Operator) || x.Operator == token.PLUS && m.numeric(x.Left) && m.numeric(x.Right)
 	}
 	return false
 }
@@ -372,8 +577,9 @@ func call(name unistring.String, args ...ast.Expression) *ast.CallExpression {
 	return &ast.CallExpression{Callee: &ast.Identifier{Name: name}, ArgumentList: args}
 }
 
+func number(n int64) ast.Expression { return &ast.NumberLiteral{Literal: fmt.Sprint(n), Value: n} }
+
 func tick(c cost) ast.Expression {
-	number := func(n int64) ast.Expression { return &ast.NumberLiteral{Literal: fmt.Sprint(n), Value: n} }
 	return call(nameTick, number(c.steps), number(c.bytes))
 }
 

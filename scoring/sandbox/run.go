@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -21,9 +22,20 @@ const (
 	nameSize  = "%size"  // (v): pays for all properties of v
 	nameTrace = "%trace" // (error): pays for its stack trace
 
-	// These two the library defines.
+	// What operators read.
+	nameWeigh  = "%weigh"  // (v): pays for v that is read as a number; gives it, of an object the value that it stands for
+	nameKey    = "%key"    // (v): pays for v that names a property, and gives it
+	nameOf     = "%of"     // (object, name): pays for a member that is read as a number, and gives the object
+	nameOld    = "%old"    // (object, key): %at, and pays as %of
+	nameSame   = "%same"   // (a, b): a === b
+	nameAlike  = "%alike"  // (a, b): a == b
+	nameOrder  = "%order"  // (a, b): below, above or equal to 0 as a is to b, NaN if neither
+	nameSwitch = "%switch" // (v, n): pays for comparing v with n values, and gives it
+
+	// These the library defines.
 	nameRegex     = "%regex"     // (pattern, flags): makes a regular expression
 	nameArguments = "%arguments" // (arguments): the same as an array
+	namePrimitive = "%primitive" // (object, hint): the value that it stands for
 )
 
 // What things cost, in bytes. goja's objects are Go maps: these are measured
@@ -49,10 +61,14 @@ type run struct {
 	longest      int64 // UTF-16 units of a string
 	over         error // the first limit that was reached
 	matcher      matcher
+	primitives   goja.Callable // the library's
+
+	below, level, above goja.Value // -1, 0, 1
 }
 
 func newRun(longest int64) *run {
 	r := &run{vm: goja.New(), limit: Allowance{MaxSteps, MaxMemory}, longest: longest}
+	r.below, r.level, r.above = r.vm.ToValue(-1), r.vm.ToValue(0), r.vm.ToValue(1)
 	r.vm.SetMaxCallStackSize(MaxDepth)
 	r.vm.SetTimeSource(func() time.Time { return time.Unix(946_684_800, 0).UTC() }) // 2000-01-01
 	source := rand.New(rand.NewPCG(1, 2))                                           //nolint:gosec // every run must get the same numbers
@@ -61,8 +77,9 @@ func newRun(longest int64) *run {
 	global := r.vm.GlobalObject()
 	for name, f := range map[string]func(goja.FunctionCall) goja.Value{
 		nameTick: r.tick, nameText: r.text, nameAt: r.at, nameSize: r.size, nameTrace: r.trace,
+		nameWeigh: r.operand, nameKey: r.key, nameOf: r.of, nameOld: r.old, nameSame: r.same, nameAlike: r.alike, nameOrder: r.order, nameSwitch: r.switched,
 		// Only the library sees these: it takes them and removes them.
-		"bound": r.bound, "quote": r.quote, "match": r.match, "nesting": r.nesting, "weigh": r.weigh,
+		"bound": r.bound, "quote": r.quote, "match": r.match, "nesting": r.nesting, "weigh": r.weigh, "numbers": r.numbers,
 	} {
 		_ = global.DefineDataProperty(name, r.vm.ToValue(f), goja.FLAG_FALSE, flag(name[0] != '%'), goja.FLAG_FALSE)
 	}
@@ -141,6 +158,177 @@ func (r *run) weigh(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
+// Steps pay for so many units, as powers of two: of strings that are compared or
+// hashed, and of those that are read as numbers.
+const (
+	compares = 6
+	reads    = 4
+)
+
+// operand pays for a value that an operator is about to read as a number.
+func (r *run) operand(call goja.FunctionCall) goja.Value {
+	return r.paid(r.primitive(call.Argument(0), "number"))
+}
+
+// numbers pays for those of the arguments of a native that it is about to read
+// as numbers, from one position to another, and gives the arguments.
+func (r *run) numbers(call goja.FunctionCall) goja.Value {
+	args, _ := call.Argument(0).(*goja.Object)
+	end := clamp(args.Get("length"))
+	if to := call.Argument(2); !goja.IsUndefined(to) {
+		end = min(end, clamp(to))
+	}
+	for i := clamp(call.Argument(1)); i < end; i++ {
+		name := strconv.FormatInt(i, 10)
+		v := args.Get(name)
+		if o, ok := v.(*goja.Object); ok {
+			v = r.primitive(o, "number")
+			_ = args.Set(name, v) // a list of the library's own
+		}
+		r.paid(v)
+	}
+	return args
+}
+
+func (r *run) paid(v goja.Value) goja.Value {
+	if s, ok := v.(goja.String); ok {
+		r.pay(int64(s.Length())>>reads, 0)
+	}
+	return v
+}
+
+// primitive returns the value that an object stands for, which may be a long
+// string. The library converts it, so that it is metered.
+func (r *run) primitive(v goja.Value, hint string) goja.Value {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return v
+	}
+	if r.primitives == nil {
+		r.primitives, _ = goja.AssertFunction(r.vm.GlobalObject().Get(namePrimitive))
+	}
+	p, err := r.primitives(goja.Undefined(), o, r.vm.ToValue(hint))
+	if thrown, ok := errors.AsType[*goja.Exception](err); ok {
+		panic(thrown)
+	}
+	if err != nil { // a limit was reached
+		r.stop(reason(err))
+		return goja.Undefined()
+	}
+	return p
+}
+
+func (r *run) key(call goja.FunctionCall) goja.Value {
+	key := call.Argument(0)
+	if o, ok := key.(*goja.Object); ok {
+		key = o.ToString() // once: a second reading could name another property
+	}
+	if s, ok := key.(goja.String); ok {
+		r.pay(int64(s.Length())>>compares, 0)
+	}
+	return key
+}
+
+// of pays for the old value of a member. A getter is called once more.
+func (r *run) of(call goja.FunctionCall) goja.Value {
+	if o, ok := call.Argument(0).(*goja.Object); ok {
+		r.member(o, call.Argument(1))
+	}
+	return call.Argument(0)
+}
+
+func (r *run) old(call goja.FunctionCall) goja.Value {
+	key := r.at(call)
+	switch o, ok := call.Argument(0).(*goja.Object); {
+	case ok:
+		r.member(o, key)
+	case goja.IsNull(call.Argument(0)): // an object that cannot be named twice
+		r.pay(MaxString>>10, 0)
+	}
+	return key
+}
+
+func (r *run) member(o *goja.Object, key goja.Value) {
+	var v goja.Value
+	if symbol, ok := key.(*goja.Symbol); ok {
+		v = o.GetSymbol(symbol)
+	} else {
+		v = o.Get(key.String())
+	}
+	if v != nil {
+		r.paid(r.primitive(v, "number"))
+	}
+}
+
+// pair pays for comparing two values that are no objects.
+func (r *run) pair(a, b goja.Value, units func(a, b int) int) {
+	s, is := a.(goja.String)
+	t, too := b.(goja.String)
+	if is && too {
+		r.pay(int64(units(s.Length(), t.Length()))>>compares, 0)
+		return
+	}
+	r.paid(a)
+	r.paid(b)
+}
+
+// equalUnits returns how many units of two strings are compared for equality:
+// of strings of different lengths, none.
+func equalUnits(a, b int) int {
+	if a == b {
+		return a
+	}
+	return 0
+}
+
+func (r *run) same(call goja.FunctionCall) goja.Value {
+	a, b := call.Argument(0), call.Argument(1)
+	if s, ok := a.(goja.String); ok {
+		if t, ok := b.(goja.String); ok {
+			r.pair(s, t, equalUnits)
+		}
+	}
+	return r.vm.ToValue(a.StrictEquals(b))
+}
+
+func (r *run) alike(call goja.FunctionCall) goja.Value {
+	a, b := call.Argument(0), call.Argument(1)
+	_, object := a.(*goja.Object)
+	_, objects := b.(*goja.Object)
+	if object != objects && !goja.IsNull(a) && !goja.IsNull(b) && !goja.IsUndefined(a) && !goja.IsUndefined(b) {
+		a, b = r.primitive(a, "default"), r.primitive(b, "default")
+	}
+	r.pair(a, b, equalUnits)
+	return r.vm.ToValue(a.Equals(b))
+}
+
+func (r *run) order(call goja.FunctionCall) goja.Value {
+	a := r.primitive(call.Argument(0), "number")
+	b := r.primitive(call.Argument(1), "number")
+	r.pair(a, b, func(a, b int) int { return min(a, b) })
+	if s, ok := a.(goja.String); ok {
+		if t, ok := b.(goja.String); ok {
+			return r.vm.ToValue(s.CompareTo(t))
+		}
+	}
+	switch x, y := a.ToFloat(), b.ToFloat(); {
+	case x < y:
+		return r.below
+	case x > y:
+		return r.above
+	case x == y:
+		return r.level
+	}
+	return goja.NaN()
+}
+
+func (r *run) switched(call goja.FunctionCall) goja.Value {
+	if s, ok := call.Argument(0).(goja.String); ok {
+		r.pay(int64(s.Length())>>compares*clamp(call.Argument(1)), 0)
+	}
+	return call.Argument(0)
+}
+
 // bound stops before a string of so many units is made.
 func (r *run) bound(call goja.FunctionCall) goja.Value {
 	if clamp(call.Argument(0)) > r.longest {
@@ -176,6 +364,10 @@ func (r *run) at(call goja.FunctionCall) goja.Value {
 		}
 	} else if s, ok := key.(goja.String); ok {
 		bytes += 2 * int64(s.Length())
+		r.pay(int64(s.Length())>>compares, 0)
+		if s.String() == "length" { // of an array: its value is read as a number
+			r.pay(MaxString>>reads, 0)
+		}
 	}
 	r.pay(0, bytes)
 	return key

@@ -25,16 +25,16 @@ const NArray = replace('Array', function (...args) { return construct(NArray, ar
       return out;
     },
   });
-  // natives over real arrays: [name, bytes for each element]
-  for (const [name, bytes] of [['pop', 0], ['shift', 0], ['unshift', 16], ['splice', 16], ['slice', 16], ['reverse', 0],
-    ['fill', 32], ['indexOf', 0], ['lastIndexOf', 0], ['includes', 0]]) {
+  // natives over real arrays: [name, bytes for each element, the arguments that are positions]
+  for (const [name, bytes, start, end] of [['pop', 0, 0, 0], ['shift', 0, 0, 0], ['unshift', 16, 0, 0], ['splice', 16, 0, 2], ['slice', 16, 0, 2],
+    ['reverse', 0, 0, 0], ['fill', 32, 1, 3], ['indexOf', 0, 1, 2], ['lastIndexOf', 0, 1, 2], ['includes', 0, 1, 2]]) {
     const native = N[name], searches = name === 'indexOf' || name === 'lastIndexOf' || name === 'includes';
     put(P, name, { [name](...args) {
       if (!isArray(this)) throw new TypeError('not an array');
       const n = this.length;
       tick(name === 'pop' ? 0 : n >> 4, n * bytes + args.length * 64);
       if (searches && typeof args[0] === 'string') tick(n * (args[0].length >> 6), 0);
-      return apply(native, this, args);
+      return apply(native, this, numbers(args, start, end));
     } }[name]);
   }
   const concat = (a, ...more) => {

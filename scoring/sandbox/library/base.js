@@ -6,7 +6,7 @@
 const G = globalThis;
 const { apply, construct, ownKeys, getOwnPropertyDescriptor: describe, getPrototypeOf } = Reflect;
 const tick = G['%tick'], text = G['%text'], at = G['%at'], size = G['%size'], trace = G['%trace'];
-const { bound, quote, match, nesting, weigh } = G;
+const { bound, quote, match, nesting, weigh, numbers } = G;
 const define = Object.defineProperty, isArray = Array.isArray, joined = Array.prototype.join;
 const parsed = JSON.parse, getNames = Object.getOwnPropertyNames, getKeys = Object.keys;
 const { iterator } = Symbol;
@@ -32,6 +32,11 @@ const has = (o, key) => apply(Object_.hasOwn, undefined, [o, key]);
 // numbers or as keys: that is paid by length.
 const wrapped = (native, name) => {
   const f = { [name](...args) { apply(weigh, undefined, args); return apply(native, this, args); } }[name];
+  return define(f, 'length', { value: native.length });
+};
+// numeric gives a metered function in place of a native that reads numbers.
+const numeric = (native, name) => {
+  const f = { [name](...args) { return apply(native, this, numbers(args, 0)); } }[name];
   return define(f, 'length', { value: native.length });
 };
 // keep forgets all of an object but the named natives, and wraps these.
@@ -63,9 +68,32 @@ const asText = (v) => {
   if (v === undefined || v === null) throw new TypeError('no value to take as text');
   return typeof v === 'string' ? v : `${v}`;
 };
+const isObject = (v) => v !== null && (typeof v === 'object' || typeof v === 'function');
+const { toPrimitive } = Symbol;
+// primitive gives the value that an object stands for, as operators ask for it.
+const primitive = (v, hint) => {
+  if (!isObject(v)) return v;
+  const own = v[toPrimitive];
+  if (own !== undefined && own !== null) {
+    const p = apply(callable(own), v, [hint]);
+    if (!isObject(p)) return p;
+  } else {
+    for (let i = 0; i < 2; i++) {
+      const f = v[(hint === 'string') === (i === 0) ? 'toString' : 'valueOf'];
+      if (typeof f !== 'function') continue;
+      const p = apply(f, v, []);
+      if (!isObject(p)) return p;
+    }
+  }
+  throw new TypeError('an object that stands for no value');
+};
+fix('%primitive', primitive);
+// asNumber gives what a native is about to read as a number.
+const asNumber = (v) => { v = primitive(v, 'number'); weigh(v); return v; };
+const asKey = (k) => (typeof k === 'symbol' ? k : `${k}`);
 const asInt = (v, none) => {
   if (v === undefined) return none;
-  v = trunc(+v);
+  v = trunc(+asNumber(v));
   return v !== v ? 0 : v;
 };
 const from = (v, n, none) => {
@@ -99,7 +127,7 @@ const NObject = replace('Object', function (v) {
     return getKeys(size(o));
   };
   const defined = (o, k, d) => {
-    if (typeof k !== 'symbol') k = asText(k);
+    k = asKey(k);
     return N.defineProperty(o, at(o, k), d);
   };
   method(O, {
@@ -114,6 +142,8 @@ const NObject = replace('Object', function (v) {
     fromEntries(entries) { const o = {}; for (const [k, v] of entries) o[k] = v; return o; },
     freeze: (o) => N.freeze(size(o)),
     seal: (o) => N.seal(size(o)),
+    hasOwn: (o, k) => has(o, asKey(k)),
+    getOwnPropertyDescriptor: (o, k) => N.getOwnPropertyDescriptor(o, asKey(k)),
     getOwnPropertyNames: (o) => getNames(size(o)),
     defineProperty: defined,
     defineProperties(o, all) { for (const k of listed(all)) defined(o, k, all[k]); return o; },
@@ -132,11 +162,13 @@ const NObject = replace('Object', function (v) {
       return out;
     },
   });
-  const P = O.prototype, tag = P.toString;
+  const P = O.prototype, tag = P.toString, { hasOwnProperty, propertyIsEnumerable } = P;
   keep(P, ['constructor', 'hasOwnProperty', 'isPrototypeOf', 'propertyIsEnumerable', 'valueOf', '__proto__']);
   method(P, {
     toString() { return text(apply(tag, this, [])); },
     toLocaleString() { return this.toString(); },
+    hasOwnProperty(k) { return apply(hasOwnProperty, this, [asKey(k)]); },
+    propertyIsEnumerable(k) { return apply(propertyIsEnumerable, this, [asKey(k)]); },
   });
 }
 

@@ -66,15 +66,15 @@ const symbolText = Symbol.prototype.toString;
   for (const k of ownKeys(S)) N[k] = S[k];
   forget(S, ['length', 'constructor']);
   const { fromCharCode, fromCodePoint } = NString;
-  put(G.String, 'fromCharCode', wrapped(fromCharCode, 'fromCharCode'));
-  put(G.String, 'fromCodePoint', wrapped(fromCodePoint, 'fromCodePoint'));
+  put(G.String, 'fromCharCode', numeric(fromCharCode, 'fromCharCode'));
+  put(G.String, 'fromCodePoint', numeric(fromCodePoint, 'fromCodePoint'));
   for (const name of ['at', 'charAt', 'charCodeAt', 'codePointAt', 'normalize', 'slice', 'substring', 'substr', 'toLowerCase', 'toUpperCase',
     'toLocaleLowerCase', 'toLocaleUpperCase', 'trim', 'trimStart', 'trimEnd']) {
     const native = N[name], whole = name === 'normalize' || name[1] === 'o' || name[1] === 'r'; // to…, trim…
     put(S, name, { [name](...args) {
       const s = asText(this);
       if (whole) tick(s.length >> 3, 16 * s.length);
-      return text(apply(native, s, args));
+      return text(apply(native, s, name === 'normalize' ? args : numbers(args, 0)));
     } }[name]);
   }
   for (const name of ['indexOf', 'lastIndexOf', 'includes', 'startsWith', 'endsWith', 'localeCompare']) {
@@ -83,7 +83,7 @@ const symbolText = Symbol.prototype.toString;
       const s = asText(this);
       part = `${part}`;
       tick(1 + s.length * (part.length + 1) / 256, 0);
-      return apply(native, s, [part, ...args]);
+      return apply(native, s, [part, ...numbers(args, 0)]);
     } }[name]);
   }
   const { indexOf, slice } = N;
@@ -207,7 +207,7 @@ const symbolText = Symbol.prototype.toString;
     },
     split(by, limit) {
       const s = asText(this), out = [];
-      const n = limit === undefined ? 4294967295 : limit >>> 0;
+      const n = limit === undefined ? 4294967295 : asNumber(limit) >>> 0;
       const add = (piece) => { if (out.length < n) out[out.length] = piece; };
       if (by === undefined) { add(s); return out; }
       let last = 0;

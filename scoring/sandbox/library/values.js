@@ -1,15 +1,19 @@
 // ---- Number, Boolean, Symbol ----
 const NNumber = replace('Number', function (v) {
-  weigh(v);
-  const n = arguments.length === 0 ? 0 : apply(NNumber, undefined, [v]);
+  const n = arguments.length === 0 ? 0 : apply(NNumber, undefined, [asNumber(v)]);
   return new.target ? construct(NNumber, [n], new.target) : n;
 }, ownKeys(G.Number).filter((k) => k !== 'prototype' && k !== 'name' && k !== 'length'));
 {
   const N = G.Number;
   keep(N, ownKeys(N));
   keep(N.prototype, ['constructor', 'toString', 'toFixed', 'toPrecision', 'toExponential', 'valueOf']);
+  for (const name of ['toString', 'toFixed', 'toPrecision', 'toExponential']) put(N.prototype, name, numeric(N.prototype[name], name));
   put(N.prototype, 'toLocaleString', function toLocaleString() { return this.toString(); });
-  for (const name of ['isNaN', 'isFinite', 'parseInt', 'parseFloat']) put(G, name, wrapped(G[name], name));
+  for (const name of ['isNaN', 'isFinite']) put(G, name, numeric(G[name], name));
+  for (const name of ['parseInt', 'parseFloat']) {
+    const read = wrapped(G[name], name);
+    put(G, name, { [name]: (s, radix) => read(`${s}`, asNumber(radix)) }[name]);
+  }
   method(N, { parseInt: G.parseInt, parseFloat: G.parseFloat });
 }
 const NBoolean = replace('Boolean', function (v) { return new.target ? construct(NBoolean, [v], new.target) : !!v; });
@@ -29,7 +33,7 @@ const NSymbol = replace('Symbol', function (name) {
 }
 
 // ---- Math: numbers in, a number out ----
-keep(G.Math, ownKeys(G.Math));
+for (const key of ownKeys(G.Math)) if (typeof G.Math[key] === 'function') put(G.Math, key, numeric(G.Math[key], key));
 
 // ---- Map, Set ----
 for (const [name, adds, kept] of [
@@ -66,21 +70,21 @@ for (const [name, adds, kept] of [
   const NDate = replace('Date', function (...args) {
     if (!new.target) return new G.Date().toString();
     let t;
-    apply(weigh, undefined, args);
     if (args.length === 0) t = now();
-    else if (args.length > 1) t = apply(UTC, undefined, args);
+    else if (args.length > 1) t = apply(UTC, undefined, numbers(args, 0));
     else {
       const v = args[0];
-      const p = typeof v === 'object' && v !== null ? v.valueOf() : v;
-      t = typeof p === 'string' ? read(p) : +p;
+      const p = primitive(v, 'default');
+      t = typeof p === 'string' ? read(p) : +asNumber(p);
     }
     return construct(NDate, [t], new.target);
   });
   const P = NDate.prototype, D = G.Date, iso = P.toISOString;
-  method(D, { now: wrapped(now, 'now'), UTC: wrapped(UTC, 'UTC'), parse: (s) => read(`${s}`) });
+  method(D, { now: wrapped(now, 'now'), UTC: numeric(UTC, 'UTC'), parse: (s) => read(`${s}`) });
   const utc = [];
   for (const k of ownKeys(P)) if (typeof k === 'string' && (k.startsWith('getUTC') || k.startsWith('setUTC'))) utc.push(k);
   keep(P, ['constructor', 'getTime', 'setTime', 'valueOf', 'toISOString', ...utc]);
+  for (const k of ['setTime', ...utc]) if (k[0] === 's') put(P, k, numeric(P[k], k));
   for (const k of utc) put(P, k.slice(0, 3) + k.slice(6), P[k]);
   const show = { toISOString() { return apply(iso, this, []); } }.toISOString;
   method(P, {
