@@ -63,13 +63,18 @@ type Judging struct {
 	Until   time.Time      // crowd: when the vote ends
 	Playing []string       // ids of the match's agents: none of them judges it
 	Turns   int            // debate: speeches in each answer; 0: none
+	Rated   bool           // of two verdicts that wait for a process, a rated one is first
+	Rescore bool           // the answers were judged before: no owner is charged for it
 }
 
 // JudgedAnswer is one answer in a judge's input.
 type JudgedAnswer struct {
 	AgentID string
 	OwnerID string // a judge never judges its owner's agents
-	Text    string
+	// OwnerGroup is the seat's: the owners of a group take turns with other groups
+	// where answers wait to be judged; "": the owner alone.
+	OwnerGroup string
+	Text       string
 }
 
 // BlindAnswer is an answer without its author.

@@ -330,7 +330,7 @@ func matches(t *testing.T, s match.Store, e match.Engine, p match.Publisher, now
 	m, err := match.New(match.Options{
 		GroupBy: always,
 		Store:   s, Engine: e, Rescorer: struct{ match.Rescorer }{}, Publisher: p, Wake: func() {}, CheckSettings: settings.Check,
-		Challenges: &entries{}, Challenged: &entries{}, Now: now, Rand: rand.NewPCG(3, 4), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Challenges: &entries{}, Challenged: &entries{}, Judging: &entries{}, Now: now, Rand: rand.NewPCG(3, 4), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -240,7 +240,7 @@ func (o parts) build(t testing.TB) Options {
 	matches, err := match.New(match.Options{
 		GroupBy: always,
 		Store:   o.Rows, Engine: unplayed{o.Rows}, Rescorer: rescorer{}, Publisher: o.Publisher, Wake: o.Wake, CheckSettings: o.CheckSettings,
-		Challenges: o.Quotas.Challenge, Challenged: o.Quotas.Challenged, Now: o.Now, Rand: seeds{}, Logger: o.Logger,
+		Challenges: o.Quotas.Challenge, Challenged: o.Quotas.Challenged, Judging: o.Quotas.Judging, Now: o.Now, Rand: seeds{}, Logger: o.Logger,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,11 @@ func (s *Judges) code(ctx context.Context, j arena.Judging) ([]arena.SeatVerdict
 
 func (s *Judges) runAnswer(ctx context.Context, j arena.Judging, a arena.JudgedAnswer) (arena.SeatVerdict, error) {
 	v := arena.SeatVerdict{AgentID: a.AgentID}
-	results, err := s.o.Scripts.Run(ctx, scoring.CodeScript(j.Task.Cases, a.Text, j.Spec))
+	script := scoring.CodeScript(j.Task.Cases, a.Text, j.Spec)
+	if !j.Rescore { // the arena asked for it, and no match waits
+		script.Owner, script.OwnerGroup, script.Rated = a.OwnerID, cmp.Or(a.OwnerGroup, a.OwnerID), j.Rated
+	}
+	results, err := s.o.Scripts.Run(ctx, script)
 	switch {
 	case errors.Is(err, arena.ErrScriptLimit):
 		s.o.Logger.InfoContext(ctx, "an answer exceeded the limits of its judge process",

@@ -74,3 +74,32 @@ func TestJudges_Code_limit(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
+
+// Answers wait in the queues of their owners' groups, and a rated match goes
+// first. Judging old answers again costs their owners nothing. Threat J9.
+func TestJudges_Code_owners(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(*arena.Judging)
+		want   arena.Script // its owner and whether it is rated
+	}{
+		"rated":     {func(j *arena.Judging) { j.Rated = true }, arena.Script{Owner: "ow_a", OwnerGroup: "ow_a", Rated: true}},
+		"challenge": {func(*arena.Judging) {}, arena.Script{Owner: "ow_a", OwnerGroup: "ow_a"}},
+		"a group":   {func(j *arena.Judging) { j.Rated, j.Answers[0].OwnerGroup = true, "ow_z" }, arena.Script{Owner: "ow_a", OwnerGroup: "ow_z", Rated: true}},
+		"a rescore": {func(j *arena.Judging) { j.Rated, j.Rescore = true, true }, arena.Script{}},
+	} {
+		judges := newJudges(t, &panel{}, func(o *judge.Options) {
+			o.Scripts = scripts(func(_ context.Context, s arena.Script) ([]arena.CallResult, error) {
+				if got := (arena.Script{Owner: s.Owner, OwnerGroup: s.OwnerGroup, Rated: s.Rated}); cmp.Diff(tt.want, got) != "" {
+					t.Errorf("%s: %s", name, cmp.Diff(tt.want, got))
+				}
+				return []arena.CallResult{{Value: "3"}}, nil
+			})
+		})
+		j := coding("one")
+		tt.change(&j)
+		if _, err := judges.Judge(t.Context(), j); err != nil {
+			t.Error(err)
+		}
+	}
+}

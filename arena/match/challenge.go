@@ -40,6 +40,12 @@ func (s *Service) Challenge(ctx context.Context, caller arena.Caller, in arena.C
 	if err := s.checkBudgets(ctx, plan); err != nil { // before it costs a challenge of the day
 		return arena.Match{}, inChallenge(err)
 	}
+	// What the owner's earlier challenges took to judge, other matches wait for.
+	if settings.Judge.Kind == arena.JudgeCode {
+		if err := s.o.Judging.Take(ctx, own.OwnerID); err != nil {
+			return arena.Match{}, err
+		}
+	}
 	// All owners together may not exhaust one opponent.
 	if err := s.o.Challenged.Take(ctx, in.OpponentID); err != nil {
 		return arena.Match{}, err

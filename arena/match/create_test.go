@@ -144,6 +144,19 @@ func TestService_Challenge(t *testing.T) {
 			t.Errorf("%s: %v, %s, %d challenges taken", opponent, err, d, f.challenged.taken[opponent])
 		}
 	}
+	// Threat J9: of the judge code, a challenge needs processor time to judge it.
+	f.judging.exceeds = "ow_alice"
+	f.league("code", func(l *arena.League) { l.Settings.Judge.Kind = arena.JudgeCode })
+	for _, name := range []string{"cat", "dan"} {
+		f.agent(name, map[string]string{"cat": "alice", "dan": "bob"}[name], func(g *arena.Agent) { g.Leagues, g.Health.Capabilities = []string{"code"}, []string{"code"} })
+	}
+	_, err = s.Challenge(t.Context(), alice, arena.ChallengeRequest{AgentID: "ag_cat", OpponentID: "ag_dan", League: "code"})
+	if arena.CodeOf(err) != arena.CodeRateLimited || f.challenged.taken["ag_dan"] != 0 {
+		t.Errorf("too much processor time: %v, %d challenges taken", err, f.challenged.taken["ag_dan"])
+	}
+	if _, err := s.Challenge(t.Context(), alice, arena.ChallengeRequest{AgentID: "ag_ann", OpponentID: "ag_bob", League: "quiz"}); err != nil {
+		t.Errorf("a challenge that needs no processor time: %v", err)
+	}
 	f.challenged.exceeds = "ag_bob"
 	if _, err := s.Challenge(t.Context(), alice, arena.ChallengeRequest{AgentID: "ag_ann", OpponentID: "ag_bob", League: "quiz"}); arena.CodeOf(err) != arena.CodeRateLimited {
 		t.Errorf("challenged too often: %v", err)
@@ -152,7 +165,7 @@ func TestService_Challenge(t *testing.T) {
 	if _, err := s.Challenge(t.Context(), alice, arena.ChallengeRequest{AgentID: "ag_ann", OpponentID: "ag_bob", League: "quiz"}); arena.CodeOf(err) != arena.CodeRateLimited {
 		t.Errorf("too many challenges: %v", err)
 	}
-	if f.wakes != 1 {
+	if f.wakes != 2 {
 		t.Errorf("%d wakes", f.wakes)
 	}
 }

@@ -57,6 +57,7 @@ type Options struct {
 	GroupBy       []arena.UnratedReason // links that make owners one group for rated play
 	Challenges    Quota                 // by owner
 	Challenged    Quota                 // by opponent
+	Judging       Quota                 // of processor time to judge answers, by owner
 	Now           func() time.Time
 	// Rand makes the seeds and salts of matches. Agents must not be able to predict
 	// it, and it must be safe for concurrent use.
@@ -71,7 +72,7 @@ type Service struct{ o Options }
 func New(o Options) (*Service, error) {
 	for name, missing := range map[string]bool{
 		"Store": o.Store == nil, "Engine": o.Engine == nil, "Rescorer": o.Rescorer == nil, "Publisher": o.Publisher == nil, "Wake": o.Wake == nil,
-		"CheckSettings": o.CheckSettings == nil, "GroupBy": o.GroupBy == nil, "Challenges": o.Challenges == nil, "Challenged": o.Challenged == nil, "Now": o.Now == nil, "Rand": o.Rand == nil, "Logger": o.Logger == nil,
+		"CheckSettings": o.CheckSettings == nil, "GroupBy": o.GroupBy == nil, "Challenges": o.Challenges == nil, "Challenged": o.Challenged == nil, "Judging": o.Judging == nil, "Now": o.Now == nil, "Rand": o.Rand == nil, "Logger": o.Logger == nil,
 	} {
 		if missing {
 			return nil, fmt.Errorf("match: option %s is missing", name)

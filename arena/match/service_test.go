@@ -16,7 +16,7 @@ func TestNew_refusesMissingParts(t *testing.T) {
 	f := newFixture(t)
 	for name, drop := range map[string]func(*match.Options){
 		"Store": func(o *match.Options) { o.Store = nil }, "Wake": func(o *match.Options) { o.Wake = nil },
-		"CheckSettings": func(o *match.Options) { o.CheckSettings = nil }, "Challenges": func(o *match.Options) { o.Challenges = nil },
+		"CheckSettings": func(o *match.Options) { o.CheckSettings = nil }, "Challenges": func(o *match.Options) { o.Challenges = nil }, "Judging": func(o *match.Options) { o.Judging = nil },
 		"Challenged": func(o *match.Options) { o.Challenged = nil },
 		"Rescorer":   func(o *match.Options) { o.Rescorer = nil },
 		"Engine":     func(o *match.Options) { o.Engine = nil }, "Publisher": func(o *match.Options) { o.Publisher = nil },

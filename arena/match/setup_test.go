@@ -26,8 +26,8 @@ type fixture struct {
 	events []string // published
 	wakes  int
 
-	rescorer               *rescorer
-	challenges, challenged count
+	rescorer                        *rescorer
+	challenges, challenged, judging count
 }
 
 // count is a quota that counts its callers and refuses one of them.
@@ -106,7 +106,7 @@ func (f *fixture) options() match.Options {
 	return match.Options{
 		GroupBy: always,
 		Store:   f.store, Engine: f, Rescorer: f.rescorer, Publisher: f, Wake: func() { f.wakes++ }, CheckSettings: checkSettings,
-		Challenges: &f.challenges, Challenged: &f.challenged, Now: f.clock, Rand: rand.NewPCG(1, 2), Logger: f.log(),
+		Challenges: &f.challenges, Challenged: &f.challenged, Judging: &f.judging, Now: f.clock, Rand: rand.NewPCG(1, 2), Logger: f.log(),
 	}
 }
 

@@ -25,6 +25,7 @@ type Limits struct {
 	AgentsPerOwner    int // agents of one owner that are not retired (threat S7: each is checked for as long as it exists)
 	ChallengesPerDay  int // of one owner
 	ChallengedPerDay  int // of one opponent, by all owners
+	JudgingPerHour    int // seconds of processor time to judge the answers of one owner (threat J9)
 
 	StreamsPerAddress int // open at once
 	PollsPerAddress   int // of the relay, waiting at once
@@ -41,7 +42,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, ChecksPerHost: 240, RehearsalsPerHour: 12, PasswordsPerHour: 60,
-		AgentsPerOwner: 200, ChallengesPerDay: 20, ChallengedPerDay: 60,
+		AgentsPerOwner: 200, ChallengesPerDay: 20, ChallengedPerDay: 60, JudgingPerHour: 300,
 		StreamsPerAddress: 64, PollsPerAddress: 1000, SocketsPerAddress: 64, RefusedPerMinute: 120,
 		RequestsPerMinute: 6000, PagesPerMinute: 600, BytesPerMinute: 256 << 20,
 	}
@@ -76,6 +77,7 @@ type Set struct {
 	Password   *Quota // league passwords, by owner, over all nodes
 	Challenge  *Quota // by owner, over all nodes
 	Challenged *Quota // by opponent, over all nodes
+	Judging    *Quota // milliseconds of processor time to judge answers, by owner, over all nodes
 	Refused    *Quota // messages of AgentProtocol from unknown senders, by address
 
 	Protocols *Traffic // of the protocols and the stream
@@ -112,6 +114,7 @@ func New(o Options) (*Set, error) {
 		Password:   shared("password", l.PasswordsPerHour, time.Hour, "too many passwords of this owner"),
 		Challenge:  shared("challenge", l.ChallengesPerDay, day, "too many challenges of this owner's agents"),
 		Challenged: shared("challenged", l.ChallengedPerDay, day, "this agent was challenged too often"),
+		Judging:    shared("judging", l.JudgingPerHour*1000, time.Hour, "the answers of this owner's agents took too much processor time to judge"),
 		Refused:    local(l.RefusedPerMinute, time.Minute, "too many refused messages from this address").byAddress(),
 
 		Protocols: newTraffic(l.RequestsPerMinute, l.BytesPerMinute, o.Now),
@@ -126,7 +129,7 @@ func New(o Options) (*Set, error) {
 	s.Guess.local = nil
 	s.kinds = map[string]*Quota{
 		"address": s.Address, "token": s.Token, "guess": s.Guess, "signup": s.SignUp, "check": s.Check, "check_host": s.CheckHost,
-		"rehearsal": s.Rehearsal, "password": s.Password, "challenge": s.Challenge, "challenged": s.Challenged, "unknown_sender": s.Refused,
+		"rehearsal": s.Rehearsal, "password": s.Password, "challenge": s.Challenge, "challenged": s.Challenged, "judging": s.Judging, "unknown_sender": s.Refused,
 	}
 	return s, nil
 }
@@ -174,6 +177,25 @@ func (q *Quota) Take(ctx context.Context, caller string) error {
 		return Exceeded(wait, q.refusal)
 	}
 	return nil
+}
+
+// Charge uses what the caller has used of a quota that counts milliseconds,
+// also when it has less. The other nodes count it in parts of a second until the
+// caller has none.
+func (q *Quota) Charge(ctx context.Context, caller string, used time.Duration) {
+	of := q.shares(caller)
+	q.local.charge(of, int(used.Milliseconds()), q.o.Now())
+	if q.name == "" || q.o.Shared == nil || q.most <= 0 {
+		return
+	}
+	for used = used.Truncate(time.Millisecond); used > 0; used -= time.Second {
+		part := int(min(used, time.Second).Milliseconds())
+		for _, s := range of {
+			if _, ok, err := q.o.Shared(ctx, q.name+":"+s.key, max(q.most*s.factor/part, 1), q.per); err != nil || !ok {
+				return
+			}
+		}
+	}
 }
 
 // Return undoes one Take of the caller on this node. It does not exceed the

@@ -113,6 +113,47 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
+// An owner pays for what judging its answers took, also more than it had left,
+// and again has some when that has come back. Threat J9.
+func TestQuota_Charge(t *testing.T) {
+	t.Parallel()
+	now := start
+	var shared time.Duration
+	s, err := New(Options{
+		Limits: Limits{JudgingPerHour: 60}, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
+		Shared: func(_ context.Context, key string, limit int, window time.Duration) (time.Duration, bool, error) {
+			if key != "judging:ow_1" || window != time.Hour {
+				t.Errorf("asked the other nodes for %s in %v", key, window)
+			}
+			shared += time.Minute / time.Duration(limit)
+			return time.Second, shared < time.Minute, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Judging.Charge(t.Context(), "ow_1", 2500*time.Millisecond)
+	if shared != 2500*time.Millisecond {
+		t.Errorf("told the other nodes %v", shared)
+	}
+	if err := s.Judging.Check("ow_1"); err != nil {
+		t.Error(err)
+	}
+	s.Judging.Charge(t.Context(), "ow_1", 59*time.Second)
+	if shared != time.Minute+500*time.Millisecond {
+		t.Errorf("told the other nodes %v", shared)
+	}
+	var e *arena.Error
+	if err := s.Judging.Take(t.Context(), "ow_1"); !errors.As(err, &e) || e.Code != arena.CodeRateLimited || e.RetryAfter != 91*time.Second {
+		t.Errorf("%+v", err)
+	}
+	now = now.Add(91 * time.Second)
+	if err := s.Judging.Check("ow_1"); err != nil {
+		t.Error(err)
+	}
+	s.Challenge.Charge(t.Context(), "ow_1", time.Hour) // no limit
+}
+
 // What is returned may be taken again, and no more than the limit.
 func TestQuota_Return(t *testing.T) {
 	t.Parallel()
@@ -156,6 +197,7 @@ func TestDefaultLimits_documented(t *testing.T) {
 		fmt.Sprintf("API: %d requests per minute and address without a token, %d per minute and token", l.AddressPerMinute, l.TokenPerMinute),
 		fmt.Sprintf("at most %d agents", l.AgentsPerOwner),
 		fmt.Sprintf("%d a day for an owner, %d a day against one agent", l.ChallengesPerDay, l.ChallengedPerDay),
+		fmt.Sprintf("%d s of processor time an hour for an owner", l.JudgingPerHour),
 		fmt.Sprintf("%d tries an hour for an owner", l.PasswordsPerHour),
 		fmt.Sprintf("%d open streams, %d sockets of AgentProtocol, %d,%03d waiting polls", l.StreamsPerAddress, l.SocketsPerAddress, l.PollsPerAddress/1000, l.PollsPerAddress%1000),
 		fmt.Sprintf("%d,%03d requests a minute to `/v1/stream`", l.RequestsPerMinute/1000, l.RequestsPerMinute%1000),

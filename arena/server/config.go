@@ -76,6 +76,7 @@ type Config struct {
 	EventBurst           int
 	EventMax             int // per seat and match
 	SpectatorsPerAddress int
+	JudgeSecondsPerOwner int // of processor time, in an hour
 	RequestsPerAddress   int // a minute, to the protocols and the stream
 	PagesPerAddress      int // a minute
 	MiBPerAddress        int // a minute

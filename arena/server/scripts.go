@@ -22,8 +22,9 @@ func (s *Server) checkGame(ctx context.Context, source string) (arena.GameScript
 	return s.games.Check(ctx, source, time.Now)
 }
 
-// NewScripts returns a pool whose workers are processes of this program.
-func NewScripts(log *slog.Logger) (*script.Pool, error) {
+// NewScripts returns a pool whose workers are processes of this program. Without
+// a quota it counts no processor time of owners.
+func NewScripts(log *slog.Logger, quota script.Quota) (*script.Pool, error) {
 	program := "/proc/self/exe" // this very program, even after an update has replaced its file
 	if runtime.GOOS != "linux" {
 		var err error
@@ -31,5 +32,5 @@ func NewScripts(log *slog.Logger) (*script.Pool, error) {
 			return nil, fmt.Errorf("find this program for the script workers: %w", err)
 		}
 	}
-	return script.NewPool(script.Options{Command: []string{program, ScriptWorker}, Logger: log})
+	return script.NewPool(script.Options{Command: []string{program, ScriptWorker}, Logger: log, Quota: quota})
 }

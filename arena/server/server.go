@@ -177,7 +177,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	if err != nil {
 		return nil, err
 	}
-	rescorer, err := s.newEngine()
+	rescorer, err := s.newEngine(quotas)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +265,7 @@ func (s *Server) newStreams(addresses *quota.Slots) (_ *stream.Handler, err erro
 
 // newEngine makes the judges, the pauses of agents, the runner of matches and
 // what scores them again.
-func (s *Server) newEngine() (*engine.Rescorer, error) {
+func (s *Server) newEngine(quotas *quota.Set) (*engine.Rescorer, error) {
 	tasks, err := league.NewTasks(s.store)
 	if err != nil {
 		return nil, err
@@ -274,7 +274,7 @@ func (s *Server) newEngine() (*engine.Rescorer, error) {
 	if s.opts.Drivers != nil {
 		s.opts.Drivers(drivers)
 	}
-	if s.scripts, err = NewScripts(s.log); err != nil {
+	if s.scripts, err = NewScripts(s.log, quotas.Judging); err != nil {
 		return nil, err
 	}
 	s.metrics.watchScripts(s.scripts.Stats)

@@ -61,6 +61,7 @@ func (s *Server) limits() quota.Limits {
 	l := quota.DefaultLimits()
 	l.RequestsPerMinute, l.PagesPerMinute = s.cfg.RequestsPerAddress, s.cfg.PagesPerAddress
 	l.BytesPerMinute = s.cfg.MiBPerAddress << 20
+	l.JudgingPerHour = s.cfg.JudgeSecondsPerOwner
 	if s.opts.NoLimits {
 		l = quota.Limits{}
 	}
@@ -107,7 +108,7 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 	}
 	if v.matches, err = match.New(match.Options{
 		Store: s.store, Engine: s.runner, Rescorer: rescorer, Publisher: s.hub, Wake: s.wake, CheckSettings: s.checkSettings, GroupBy: s.cfg.GroupOwnersBy,
-		Challenges: v.quotas.Challenge, Challenged: v.quotas.Challenged, Now: time.Now, Rand: seeds, Logger: s.log,
+		Challenges: v.quotas.Challenge, Challenged: v.quotas.Challenged, Judging: v.quotas.Judging, Now: time.Now, Rand: seeds, Logger: s.log,
 	}); err != nil {
 		return nil, err
 	}

@@ -191,6 +191,11 @@ func Settings() []Setting {
 			parse: func(c *Config, v string) error { return parseCount(v, &c.RelayMiBPerOwner, 1<<20) },
 		},
 		{
+			Key: "ARENA_JUDGE_SECONDS_PER_OWNER", Default: "300",
+			Doc:   "Seconds of processor time in an hour to judge the programs that one owner's agents answer with, 1 to 1000000. An owner beyond it starts no challenge in a league of the judge code, and its challenges under way are judged after all others. Rated matches are judged in any case.",
+			parse: func(c *Config, v string) error { return parseCount(v, &c.JudgeSecondsPerOwner, 1_000_000) },
+		},
+		{
 			Key:   "ARENA_AGENTPROTOCOL_DIR",
 			Doc:   "Directory in which agents of AgentProtocol and the arena exchange messages as files, for leagues on one machine. Empty: none.",
 			parse: func(c *Config, v string) error { c.AgentProtocolDir = v; return nil },

@@ -54,7 +54,7 @@ func (c *GameCheckCmd) Run(app *App) (err error) {
 	if c.Games < 1 || c.Games > maxCheckedGames {
 		return fmt.Errorf("--games must be 1 to %d", maxCheckedGames)
 	}
-	pool, err := server.NewScripts(slog.New(slog.DiscardHandler))
+	pool, err := server.NewScripts(slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func (c *VerifyCmd) replay(app *App, r record.Record, source string) (rounds int
 	case r.Match.ScriptSHA256 != "" && r.Match.ScriptSHA256 != hash:
 		return 0, &record.FaultError{Pointer: "/record/match/script_sha256", Reason: fmt.Sprintf("is %q; the source that --game names has %s", r.Match.ScriptSHA256, hash)}
 	}
-	pool, err := server.NewScripts(slog.New(slog.DiscardHandler))
+	pool, err := server.NewScripts(slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		return 0, err
 	}

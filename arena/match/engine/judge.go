@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/league/game"
@@ -17,10 +18,16 @@ type Judges interface {
 // judging returns a question about a round as its external judge receives it.
 func judging(m arena.Match, p game.Position, q game.Question) arena.Judging {
 	in := arena.Judging{
-		MatchID: m.ID, League: m.League, Round: p.Round, Spec: p.Settings.Judge, Seed: p.Seed, Task: p.Task, Answers: q.Answers, Turns: q.Turns,
+		MatchID: m.ID, League: m.League, Round: p.Round, Spec: p.Settings.Judge, Seed: p.Seed, Task: p.Task, Answers: slices.Clone(q.Answers), Turns: q.Turns,
+		Rated: m.Settings.Rated,
 	}
 	for _, s := range m.Seats {
 		in.Playing = append(in.Playing, s.AgentID)
+		for i := range in.Answers {
+			if in.Answers[i].AgentID == s.AgentID {
+				in.Answers[i].OwnerGroup = s.OwnerGroup
+			}
+		}
 	}
 	return in
 }

@@ -175,7 +175,7 @@ func TestEngine_CodeJudge(t *testing.T) {
 	b.node("n1", j.join)
 	m, events := b.over(b.match(coded))
 	want := []arena.JudgedAnswer{{AgentID: "ag_0", OwnerID: "ow_0", Text: j.asked[0].Answers[0].Text}}
-	if d := cmp.Diff(want, j.asked[0].Answers); d != "" || len(j.asked) != 1 {
+	if d := cmp.Diff(want, j.asked[0].Answers); d != "" || len(j.asked) != 1 || !j.asked[0].Rated || j.asked[0].Rescore {
 		t.Errorf("asked %d times: %s", len(j.asked), d)
 	}
 	if m.Status != arena.MatchFinished || m.Seats[0].Points+m.Seats[1].Points != 0 {

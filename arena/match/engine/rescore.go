@@ -290,7 +290,9 @@ func (r *Rescorer) verdict(ctx context.Context, g game.Game, m arena.Match, p ga
 	case r.Judges == nil:
 		return nil, &judgeError{fmt.Errorf("this arena has no judge %q", p.Settings.Judge.Kind)}
 	}
-	v, err := r.Judges.Judge(ctx, judging(m, p, *q))
+	j := judging(m, p, *q)
+	j.Rescore = true
+	v, err := r.Judges.Judge(ctx, j)
 	if err != nil {
 		return nil, &judgeError{err}
 	}
