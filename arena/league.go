@@ -151,7 +151,11 @@ func (j JudgeSpec) Compares() bool {
 
 // External reports whether the judge runs outside this process, so that it takes
 // time and may fail.
-func (j JudgeSpec) External() bool { return j.Compares() || j.Kind == JudgeCode }
+func (j JudgeSpec) External() bool { return j.Compares() || j.RunsAnswers() }
+
+// RunsAnswers reports whether the judge runs answers as programs, which takes
+// processor time of the arena.
+func (j JudgeSpec) RunsAnswers() bool { return j.Kind == JudgeCode }
 
 // GeneratorSpec names a generator of tasks.
 type GeneratorSpec struct {

@@ -41,7 +41,7 @@ func (s *Service) Challenge(ctx context.Context, caller arena.Caller, in arena.C
 		return arena.Match{}, inChallenge(err)
 	}
 	// What the owner's earlier challenges took to judge, other matches wait for.
-	if settings.Judge.Kind == arena.JudgeCode {
+	if settings.Judge.RunsAnswers() {
 		if err := s.o.Judging.Take(ctx, own.OwnerID); err != nil {
 			return arena.Match{}, err
 		}
