@@ -162,7 +162,7 @@ func (r *run) weigh(call goja.FunctionCall) goja.Value {
 // hashed, and of those that are read as numbers.
 const (
 	compares = 6
-	reads    = 4
+	reads    = 1 // the parser of numbers reads a text several times, and copies it
 )
 
 // operand pays for a value that an operator is about to read as a number.
@@ -191,7 +191,7 @@ func (r *run) numbers(call goja.FunctionCall) goja.Value {
 }
 
 func (r *run) paid(v goja.Value) goja.Value {
-	if s, ok := v.(goja.String); ok {
+	if s, ok := v.(goja.String); ok && s.Length() > shortString {
 		r.pay(int64(s.Length())>>reads, 0)
 	}
 	return v

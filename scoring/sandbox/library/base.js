@@ -89,7 +89,7 @@ const primitive = (v, hint) => {
 };
 fix('%primitive', primitive);
 // asNumber gives what a native is about to read as a number.
-const asNumber = (v) => { v = primitive(v, 'number'); weigh(v); return v; };
+const asNumber = G['%weigh'];
 const asKey = (k) => (typeof k === 'symbol' ? k : `${k}`);
 const asInt = (v, none) => {
   if (v === undefined) return none;
