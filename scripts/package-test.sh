@@ -75,10 +75,10 @@ for folder in /var/lib/arena /var/backups/arena; do
   [ "$(in_root stat -c '%U:%G %a' $folder)" = "arena:arena 750" ] || fail "mode of the folder $folder"
 done
 in_root arena config --config /etc/arena/arena.env --check
-for path in usr/share/man/man1/arena.1.gz usr/share/bash-completion/completions/arena usr/bin/arena-bench; do
+for path in usr/share/bash-completion/completions/arena usr/bin/arena-bench; do
   [ -s "$root/$path" ] || fail "$path is missing"
 done
-in_root systemd-analyze verify --man=no /usr/lib/systemd/system/arena.service
+in_root systemd-analyze verify /usr/lib/systemd/system/arena.service
 start
 curl --fail --silent --show-error "$url/readyz" >/dev/null
 curl --fail --silent --show-error "$url/v1/owners" --json '{"name":"Ada"}' >/dev/null

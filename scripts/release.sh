@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the files of a release into the folder OUT: programs for every platform
-# with manual page and completions, packages for Debian and Red Hat, the SDKs, a
-# list of all components (SBOM), what the container image consists of, and checksums.
+# with completions, packages for Debian and Red Hat, the SDKs, a list of all
+# components (SBOM), what the container image consists of, and checksums.
 # From the same commit and tools come the same bytes.
 #
 #   VERSION=v1.2.3 scripts/release.sh OUT
@@ -36,12 +36,11 @@ build() { # FOLDER: the programs for GOOS and GOARCH; benchmarks need a Unix sys
   go build -tags nomsgpack -trimpath -ldflags "-s -w -X main.version=$tag" -o "$1/" "${programs[@]}"
 }
 
-# The program of this machine writes its own manual page and completions.
+# The program of this machine writes its own completions.
 build "$work/native"
 shared=$work/shared
-mkdir -p "$shared/completions" "$shared/man"
+mkdir -p "$shared/completions"
 cp LICENSE CHANGELOG.md "$shared/"
-"$work/native/arena" man | gzip -9n >"$shared/man/arena.1.gz"
 "$work/native/arena" completion bash >"$shared/completions/arena.bash"
 "$work/native/arena" completion zsh >"$shared/completions/_arena"
 "$work/native/arena" completion fish >"$shared/completions/arena.fish"

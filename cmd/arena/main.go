@@ -64,7 +64,6 @@ type commands struct {
 	Bench   BenchCmd   `cmd:"" group:"run" help:"Measure this machine and print the figures beside a bare baseline."`
 
 	Completion cli.CompletionCmd `cmd:"" group:"more" help:"Print the completion script of a shell."`
-	Man        cli.ManCmd        `cmd:"" group:"more" help:"Print the manual page of all commands."`
 	Version    VersionCmd        `cmd:"" group:"more" help:"Print the version of this binary."`
 
 	Complete    cli.CompleteCmd  `cmd:"" group:"more" name:"__complete" hidden:"" passthrough:"" help:"Print the candidates for a word of the command line."`
