@@ -1,13 +1,10 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
-	"time"
 
 	"github.com/agora-arena/arena/arena/match/engine"
-	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/store"
@@ -51,14 +48,12 @@ type Parts struct {
 	Store  *store.Store
 	Hub    *stream.Hub
 	Seats  *ingest.Seats
-	Pauses *registry.Pauses
 	Runner *engine.Engine
 	Keys   *token.Keys
 	Client *protocol.Client
-	CutOff func(ctx context.Context, since time.Time) bool
 }
 
 // Parts returns parts of this node. They are valid until Close.
 func (s *Server) Parts() Parts {
-	return Parts{Node: s.node, Config: s.cfg, Store: s.store, Hub: s.hub, Seats: s.seats, Pauses: s.pauses, Runner: s.runner, Keys: s.keys, Client: s.client, CutOff: s.network.CutOff}
+	return Parts{Node: s.node, Config: s.cfg, Store: s.store, Hub: s.hub, Seats: s.seats, Runner: s.runner, Keys: s.keys, Client: s.client}
 }

@@ -72,9 +72,10 @@ func (s *Server) limits() quota.Limits {
 // newServices makes the health checks, the scheduler of leagues and the
 // services.
 func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.Rescorer) (_ *services, err error) {
+	spread := s.cfg.HealthInterval * 3 / 4 // leaves time for slow answers and for storing what was found
 	if s.sweeper, err = health.New(health.Options{
 		Store: s.store, Probers: s.protocols.probers(), Recorder: s.pauses, CutOff: s.network.CutOff,
-		Workers: s.cfg.HealthWorkers, Interval: s.cfg.HealthInterval, Spread: HealthSpread(s.cfg.HealthInterval), Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
+		Workers: s.cfg.HealthWorkers, Interval: s.cfg.HealthInterval, Spread: spread, Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
 	}); err != nil {
 		return nil, err
 	}
@@ -140,10 +141,6 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 	})
 	return v, err
 }
-
-// HealthSpread leaves what is at the end of a sweep, slow answers and storing
-// what was found, time before the next one begins.
-func HealthSpread(interval time.Duration) time.Duration { return interval * 3 / 4 }
 
 // seasonTable is the table of a running season.
 func seasonTable(s arena.Season, pairings []arena.Pairing) []arena.TableRow {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -23,8 +22,6 @@ type BenchAgentsCmd struct {
 	Count  int      `arg:"" help:"Number of agents."`
 	League []string `default:"bench" help:"Leagues that they can play in."`
 	Stall  bool     `help:"Never answer a task, and tell how many the arena gave up."`
-	Answer string   `default:"42" help:"The answer to each task."`
-	Mutate bool     `help:"Answer with programs that are hard to parse or to run, each a new one."`
 	Play   bool     `help:"Answer with the first option of each task: in a game, the first legal move."`
 }
 
@@ -37,12 +34,11 @@ func (c *BenchAgentsCmd) Run(app *App) error {
 	arrivals := []int64{}
 	var task lastTask
 	left := 0
-	random := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // G404: programs, not secrets
 	answer := func(text string) []byte {
 		body, _ := json.Marshal(map[string]any{"answer": text, "confidence": 0.9, "tokens": 12}) // texts and numbers always encode
 		return body
 	}
-	reply := answer(c.Answer)
+	reply := answer(benchAnswer)
 	leagues, err := json.Marshal(c.League)
 	if err != nil {
 		return fmt.Errorf("leagues: %w", err)
@@ -67,13 +63,6 @@ func (c *BenchAgentsCmd) Run(app *App) error {
 			mu.Unlock()
 			return
 		}
-		if c.Mutate {
-			mu.Lock()
-			program := hostileProgram(random)
-			mu.Unlock()
-			send(w, answer(program))
-			return
-		}
 		if c.Play {
 			var asked struct{ Task struct{ Options []string } }
 			if json.Unmarshal(body, &asked) == nil && len(asked.Task.Options) > 0 {
@@ -83,13 +72,7 @@ func (c *BenchAgentsCmd) Run(app *App) error {
 		}
 		send(w, reply)
 	})
-	mux.HandleFunc("GET /agora/health", func(w http.ResponseWriter, _ *http.Request) {
-		at := time.Now().UnixNano()
-		mu.Lock()
-		arrivals = append(arrivals, at)
-		mu.Unlock()
-		send(w, health)
-	})
+	mux.HandleFunc("GET /agora/health", func(w http.ResponseWriter, _ *http.Request) { send(w, health) })
 	mux.HandleFunc("GET /report", func(w http.ResponseWriter, _ *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()

@@ -22,9 +22,6 @@ type benchLeague struct {
 	format             string
 	minSeats, maxSeats int
 	limit              time.Duration // of a round; 0: 30 s
-	pause              time.Duration // between rounds
-	judge              any           // as in the API; nil: exact
-	task               string        // members of each task beside its description; empty: the answer that benchmark agents give
 	game               string        // instead of tasks; empty: none
 }
 
@@ -33,7 +30,7 @@ func (l benchLeague) prepare(ctx context.Context, admin *apiclient.Client, agent
 	league := map[string]any{
 		"slug": l.slug, "title": "Benchmark", "format": l.format,
 		"time_limit_seconds": cmp.Or(l.limit, 30*time.Second).Seconds(), "rated": true, "min_seats": l.minSeats, "max_seats": l.maxSeats,
-		"break_seconds": l.pause.Seconds(),
+		"break_seconds": 0,
 	}
 	if l.game != "" {
 		league["game"], league["rounds"] = map[string]any{"name": l.game, "games_per_match": 1}, nil
@@ -74,38 +71,29 @@ func (l benchLeague) tasks(ctx context.Context, admin *apiclient.Client, league 
 		ID string `json:"pack_id"`
 	}
 	var lines bytes.Buffer
-	judge, task := any("exact"), `"answer":"`+benchAnswer+`"`
-	if l.judge != nil {
-		judge, task = l.judge, l.task
-	}
 	for i := range l.rounds {
-		fmt.Fprintf(&lines, `{"description":"question %d",%s}`+"\n", i, task)
+		fmt.Fprintf(&lines, `{"description":"question %d","answer":%q}`+"\n", i, benchAnswer)
 	}
 	if err := admin.Call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=bench", lines.Bytes(), &pack); err != nil {
 		return err
 	}
-	league["pack_id"], league["judge"], league["rounds"] = pack.ID, judge, l.rounds
+	league["pack_id"], league["judge"], league["rounds"] = pack.ID, "exact", l.rounds
 	return nil
 }
 
 // watchLeague opens a league's event stream.
 func watchLeague(ctx context.Context, base, slug string) (io.ReadCloser, error) {
-	return watch(ctx, base, "league="+slug)
-}
-
-// watch opens the event stream of a topic.
-func watch(ctx context.Context, base, topic string) (io.ReadCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v1/stream?"+topic, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v1/stream?league="+slug, nil)
 	if err != nil {
-		return nil, fmt.Errorf("watch %s: %w", topic, err)
+		return nil, fmt.Errorf("watch league %s: %w", slug, err)
 	}
 	req.Header.Set("Accept", "text/event-stream")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("watch %s: %w", topic, err)
+		return nil, fmt.Errorf("watch league %s: %w", slug, err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, errors.Join(fmt.Errorf("watch %s: %s", topic, resp.Status), resp.Body.Close())
+		return nil, errors.Join(fmt.Errorf("watch league %s: %s", slug, resp.Status), resp.Body.Close())
 	}
 	return resp.Body, nil
 }

@@ -40,7 +40,6 @@ type BenchCmd struct {
 	Match   BenchMatchCmd   `cmd:"" help:"A round of many seats, many duels at once, or duels that wait: processor, memory, dispatch, time limits."`
 	Start   BenchStartCmd   `cmd:"" help:"Time from scheduling a match to the first byte of its first task."`
 	Stream  BenchStreamCmd  `cmd:"" help:"What an event costs for each spectator, beside a bare server."`
-	Sweep   BenchSweepCmd   `cmd:"" help:"Processor time and evenness of the health checks of many agents."`
 	Reads   BenchReadsCmd   `cmd:"" help:"What the reads of the pages take in a large database."`
 	Events  BenchEventsCmd  `cmd:"" help:"From an agent to a spectator through the log, and events taken per second."`
 	Crowd   BenchCrowdCmd   `cmd:"" hidden:"" help:"The spectators of the benchmarks, in a process of their own."`
@@ -48,7 +47,6 @@ type BenchCmd struct {
 	Agents  BenchAgentsCmd  `cmd:"" hidden:"" help:"The agents of the benchmarks, in a process of their own."`
 	Soak    BenchSoakCmd    `cmd:"" help:"Spectators, honest and hostile agents at once, and what stays behind."`
 	Hostile BenchHostileCmd `cmd:"" hidden:"" help:"The agents of bench soak, in a process of their own."`
-	Judge   BenchJudgeCmd   `cmd:"" help:"What judging an answer that is a program takes, and what hostile programs do."`
 	Ratings BenchRatingsCmd `cmd:"" help:"Processor time of replaying, fitting and settling ratings."`
 }
 

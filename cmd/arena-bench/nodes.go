@@ -127,6 +127,19 @@ func (b *streamBench) nodes(app *App) (err error) {
 	return b.server("a node that receives", t, &b.figures.Nodes.Receiving)
 }
 
+// freeAddress returns an address of this machine at which nothing listens.
+func freeAddress(ctx context.Context) (string, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a port: %w", err)
+	}
+	if err := l.Close(); err != nil {
+		return "", fmt.Errorf("find a port: %w", err)
+	}
+	return l.Addr().String(), nil
+}
+
 // startRedis starts a redis-server that keeps nothing.
 func startRedis(ctx context.Context) (url string, stop func() error, err error) {
 	address, err := freeAddress(ctx)

@@ -9,10 +9,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/store/fill"
 )
 
@@ -142,7 +144,7 @@ func (c *BenchReadsCmd) fill(app *App, s *benchNode) (ids []string, err error) {
 	if err := s.Store.CreateLeague(app.Ctx, l); err != nil {
 		return nil, err
 	}
-	ids, err = benchPeople(app.Ctx, s, c.Agents, []string{"http://127.0.0.1:9/agora"}, benchSlug)
+	ids, err = benchPeople(app.Ctx, s, c.Agents)
 	if err != nil {
 		return nil, err
 	}
@@ -159,6 +161,44 @@ func (c *BenchReadsCmd) fill(app *App, s *benchNode) (ids []string, err error) {
 			_, _ = fmt.Fprintf(app.Stderr, "filled %d of %d matches\n", done, all)
 		}
 	})
+}
+
+// benchPeople makes active agents of the league, which nobody asks anything, and
+// returns their ids.
+func benchPeople(ctx context.Context, s *benchNode, n int) ([]string, error) {
+	now := time.Now().UTC()
+	owner := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: "bench", CreatedAt: now}
+	_, hash := token.NewSecret(token.OwnerSecretPrefix)
+	key := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), OwnerID: owner.ID, Scope: arena.ScopeOwner, Hash: hash, CreatedAt: now}
+	if err := s.Store.CreateOwner(ctx, owner, key); err != nil {
+		return nil, err
+	}
+	leagues := []string{benchSlug}
+	ids := make([]string, n)
+	failed := make(chan error, n)
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range 64 { // that share commits
+		wg.Go(func() {
+			for i := range next {
+				ids[i] = arena.NewID(arena.AgentPrefix, now)
+				if err := s.Store.CreateAgent(ctx, arena.Agent{
+					ID: ids[i], OwnerID: owner.ID, Name: fmt.Sprintf("agent %d", i), Protocol: "aap",
+					Endpoint: "http://127.0.0.1:9/agora", Leagues: leagues, CreatedAt: now, PassedAt: now,
+					Health: arena.Health{OK: true, Capabilities: leagues, MaxConcurrent: 1000},
+				}); err != nil {
+					failed <- err
+				}
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	close(failed)
+	return ids, <-failed
 }
 
 // read reads every kind of page again and again, each time of another agent or

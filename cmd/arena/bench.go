@@ -17,11 +17,9 @@ type BenchCmd struct {
 	Match   BenchRunCmd `cmd:"" passthrough:"" help:"A round of many seats, many duels at once, or duels that wait: processor, memory, dispatch, time limits."`
 	Start   BenchRunCmd `cmd:"" passthrough:"" help:"Time from scheduling a match to the first byte of its first task."`
 	Stream  BenchRunCmd `cmd:"" passthrough:"" help:"What an event costs for each spectator, beside a bare server."`
-	Sweep   BenchRunCmd `cmd:"" passthrough:"" help:"Processor time and evenness of the health checks of many agents."`
 	Reads   BenchRunCmd `cmd:"" passthrough:"" help:"What the reads of the pages take in a large database."`
 	Events  BenchRunCmd `cmd:"" passthrough:"" help:"From an agent to a spectator through the log, and events taken per second."`
 	Soak    BenchRunCmd `cmd:"" passthrough:"" help:"Spectators, honest and hostile agents at once, and what stays behind."`
-	Judge   BenchRunCmd `cmd:"" passthrough:"" help:"What judging an answer that is a program takes, and what hostile programs do."`
 	Ratings BenchRunCmd `cmd:"" passthrough:"" help:"Processor time of replaying, fitting and settling ratings."`
 }
 
