@@ -18,6 +18,8 @@ GOLANGCI := $(PLAIN) go run github.com/golangci/golangci-lint/v2/cmd/golangci-li
 VALE := env CGO_ENABLED=1 go run github.com/errata-ai/vale/v3/cmd/vale@v3.19.0
 # The name of a release; empty: the commit, as the Go command knows it.
 VERSION ?=
+# Links programs into bin/.
+LINK = CGO_ENABLED=0 go build $(TAGS) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/
 
 UI_SOURCES := $(shell find web/src web/public -type f ! -name schema.d.ts 2>/dev/null) \
 	$(wildcard web/index.html web/*.ts web/*.config.js web/package.json)
@@ -29,7 +31,7 @@ SDK_SOURCES := $(shell find sdk/go sdk/python/agora_arena sdk/rust/src sdk/types
 
 .PHONY: demo
 demo: ui ## A whole arena on this machine, with agents that play
-	go run $(TAGS) ./cmd/arena demo
+	$(PLAIN) go run $(TAGS) ./cmd/arena demo
 
 .PHONY: cluster
 cluster: build ## Three nodes on PostgreSQL and Redis on this machine, behind nginx if there is one
@@ -61,8 +63,12 @@ sdk/dist/.built: $(SDK_SOURCES)
 	@touch $@
 
 .PHONY: build
-build: ui sdks ## bin/arena with the pages and the SDK packages in it, and bin/arena-bench
-	CGO_ENABLED=0 go build $(TAGS) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/arena ./cmd/arena-bench
+build: ui sdks ## bin/arena with the pages and the SDK packages in it
+	$(LINK) ./cmd/arena
+
+.PHONY: bench
+bench: build ## The same, and the benchmarks in bin/arena-bench
+	$(LINK) ./cmd/arena-bench
 
 .PHONY: image
 image: ## The container image arena:latest
@@ -114,7 +120,7 @@ fuzz: ## Every fuzz target for FUZZTIME=60s each, or so many inputs: FUZZTIME=10
 SOAK ?= 5m
 
 .PHONY: soak
-soak: build ## 10,000 spectators, 300 hostile and 50 honest agents for SOAK=5m: what the honest ones notice
+soak: bench ## 10,000 spectators, 300 hostile and 50 honest agents for SOAK=5m: what the honest ones notice
 	bin/arena bench soak --duration $(SOAK)
 
 .PHONY: test-web

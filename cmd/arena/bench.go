@@ -63,6 +63,6 @@ func findBench(folder, path string) (string, error) {
 			return found, nil
 		}
 	}
-	return "", fmt.Errorf("%s, the program with the benchmarks, is neither in %s nor in a folder of PATH (%s): build it with make build, or with go build -o %s ./cmd/%s",
+	return "", fmt.Errorf("%s, the program with the benchmarks, is neither in %s nor in a folder of PATH (%s): build it with make bench, or with go build -o %s ./cmd/%s",
 		benchProgram, folder, strings.Join(filepath.SplitList(path), ", "), filepath.Join(folder, benchProgram), benchProgram)
 }
