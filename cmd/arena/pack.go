@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -75,6 +76,22 @@ func (c *PackCheckCmd) Run(app *App) error {
 		return fmt.Errorf("%d of %d entries cannot be used", len(found.Skipped), len(found.Skipped)+len(found.Tasks))
 	}
 	return nil
+}
+
+// readPackFile reads a file of tasks.
+func readPackFile(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the pack: %w", err)
+	}
+	if most := int64(pack.DefaultLimits().File); info.Size() > most {
+		return nil, fmt.Errorf("the file has %d bytes, the limit is %d", info.Size(), most)
+	}
+	data, err := os.ReadFile(name) //nolint:gosec // G304: the user's own file
+	if err != nil {
+		return nil, fmt.Errorf("read the pack: %w", err)
+	}
+	return data, nil
 }
 
 func (c *PackCheckCmd) print(w io.Writer, r arena.PackReport) error {

@@ -40,6 +40,7 @@ func TestPackCheck(t *testing.T) {
 		{"latin.csv", "description;answer\nAm \xdcbergang?;ja\n", nil, exitOK, []string{"note: The file is not UTF-8.", "Am Übergang?"}},
 		{"hostile.jsonl", `{"description":"q\u009b31m","answer":"a"}`, nil, exitFailure, []string{"U+009B"}},
 		{"empty.csv", "", nil, exitFailure, []string{"the file is empty"}},
+		{"set.parquet", "PAR1\x15\x04\x15\x00PAR1", nil, exitFailure, []string{"this is a Parquet file"}},
 	} {
 		code, out, errs := call(t, nil, append([]string{"pack", "check", file(c.name, c.data)}, c.args...)...)
 		for _, s := range c.says {

@@ -225,7 +225,7 @@ func importRules() []importRule {
 		},
 		{
 			dir: "cmd/arena", ours: []string{"*"}, why: "the command line: one file for each command",
-			outside: []string{"github.com/alecthomas/kong", "github.com/modelcontextprotocol/go-sdk", "github.com/parquet-go/parquet-go"},
+			outside: []string{"github.com/alecthomas/kong", "github.com/modelcontextprotocol/go-sdk"},
 		},
 		{
 			dir: "cmd/chaos", ours: []string{"arena", "league/game", "scoring", "store", "store/pgserver"}, why: "a module of its own, so that its libraries stay out of the server's go.mod; it injects faults into nodes and checks the stored result; it imports store and pure rules, but no wiring",
@@ -269,9 +269,8 @@ func sharedLibraries() map[string]string {
 // oneFile names libraries and packages that only one file may import.
 func oneFile() map[string]string {
 	return map[string]string{
-		"github.com/robfig/cron/v3":        "arena/server/jobs.go",
-		"github.com/parquet-go/parquet-go": "cmd/arena/parquet.go",
-		module + "arena/script/worker":     "cmd/arena/script_worker.go",
+		"github.com/robfig/cron/v3":    "arena/server/jobs.go",
+		module + "arena/script/worker": "cmd/arena/script_worker.go",
 	}
 }
 
