@@ -14,7 +14,7 @@
 // same tasks on every machine.
 //
 // Package scoring decides whether a judge can judge a task. Package league
-// selects the tasks of a match, store keeps them, and cmd/arena reads Parquet.
+// selects the tasks of a match, and store keeps them.
 // The package imports arena, scoring and arena/strictjson; league, arena/server
 // and cmd/arena import it.
 package pack

@@ -80,7 +80,7 @@ func memberError(line []byte, err error, known []string) error {
 // row is one object of a file: one line of JSON Lines, one element of a list,
 // one record of a table.
 type row struct {
-	line   int // 1-based, on which it starts; in Parquet the number of the row
+	line   int // 1-based, on which it starts
 	object []byte
 	empty  bool // a record of a table without any text
 	err    error

@@ -24,10 +24,6 @@ const (
 	BIGBench     = "bigbench"     // one object with examples
 )
 
-// ParquetMagic is the signature of a Parquet file. Read rejects such files; the
-// command line converts them to JSON Lines.
-const ParquetMagic = "PAR1"
-
 // Auto selects the format by the content of the file.
 const Auto = "auto"
 

@@ -239,7 +239,7 @@ func TestParse_refused(t *testing.T) {
 		says               string
 	}{
 		{"unknown format", "xml", line, arena.CodeUnsupported, "jsonl, csv, opentriviaqa, opentdb, gsm8k"},
-		{"parquet", pack.Auto, "PAR1\x00", arena.CodePackInvalid, "arena admin pack upload"},
+		{"parquet", pack.Auto, "PAR1\x00", arena.CodePackInvalid, "the page for packs"},
 		{"too many bytes", pack.JSONL, strings.Repeat(" ", limits.File+1), arena.CodeTooLarge, "the limit is 16777216"},
 		{"too many entries", pack.JSONL, strings.Repeat(line, limits.Entries+1), arena.CodeTooLarge, "more than 2000 entries"},
 		{"too many bad entries", pack.JSONL, strings.Repeat("x\n", limits.Entries+1), arena.CodeTooLarge, "more than 2000 entries"},

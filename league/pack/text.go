@@ -14,8 +14,8 @@ func otherFile(data []byte) string {
 	has := func(prefix string) bool { return bytes.HasPrefix(head, []byte(prefix)) }
 	text := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))))
 	switch {
-	case has(ParquetMagic):
-		return "a Parquet file; import it from the command line: arena admin pack upload FILE"
+	case has("PAR1"):
+		return "a Parquet file; import it on the page for packs, or convert it to JSON Lines or CSV (docs/packs.md)"
 	case has("PK\x03\x04") && bytes.Contains(data, []byte("xl/")):
 		return "an Excel workbook; save the sheet as CSV UTF-8 and import that file"
 	case has("PK\x03\x04") && bytes.Contains(head, []byte("opendocument.spreadsheet")):
@@ -33,7 +33,7 @@ func otherFile(data []byte) string {
 	case has("SQLite format 3\x00"):
 		return "a SQLite database; export the table as CSV and import that file"
 	case has("ARROW1"):
-		return "an Arrow file; save the table as CSV, JSON Lines or Parquet"
+		return "an Arrow file; save the table as CSV or JSON Lines"
 	case has("Obj\x01"):
 		return "an Avro file; save the records as JSON Lines"
 	case has("%PDF"):
