@@ -50,14 +50,6 @@ type Banner struct {
 	Since time.Time
 }
 
-// TLSFile is a file that the nodes of an arena share to serve TLS, such as a
-// certificate. The value may hold a private key.
-type TLSFile struct {
-	Key        string // a path with slashes
-	Value      []byte
-	ModifiedAt time.Time
-}
-
 // AuditFilter selects entries of the audit log.
 type AuditFilter struct {
 	Find string // the actor, the action or the target; "" all

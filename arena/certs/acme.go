@@ -2,121 +2,201 @@ package certs
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
-	"net"
 	"net/http"
-	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/caddyserver/certmagic"
-	"go.uber.org/zap"
+	"golang.org/x/crypto/acme"
+
+	"github.com/agora-arena/arena/arena"
 )
 
 // LetsEncrypt is the URL of the directory of Let's Encrypt.
-const LetsEncrypt = certmagic.LetsEncryptProductionCA
+const LetsEncrypt = acme.LetsEncryptURL
 
-// retryEvery is the pause after a failure that the ACME client does not repeat
-// itself, such as one of the database.
-const retryEvery = time.Minute
+const (
+	checkEvery = time.Minute      // between two reads of the stored certificate
+	pollEvery  = time.Second      // the same while another node orders the first certificate
+	orderLimit = 90 * time.Second // for an order
+	lockTTL    = 2 * time.Minute  // after which the lock of a lost node is free: longer than an order and than checkEvery
+	freeLimit  = 10 * time.Second // for the database to free it
+	firstRetry = time.Minute      // after a failed order; doubled after each further one
+	maxRetry   = time.Hour        // Let's Encrypt allows five failed orders an hour
+	afterMax   = 24 * time.Hour   // of the pause that an ACME server asks for
+)
 
-// ACME is a certificate of an ACME server, which this package obtains and renews.
+// Store is what the nodes share: certificate, account and open challenges.
+type Store interface {
+	PutTLSFile(ctx context.Context, key string, value []byte) error
+	TLSFile(ctx context.Context, key string) ([]byte, error)
+	HoldTLSLock(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error)
+	ReleaseTLSLock(ctx context.Context, name, holder string) error
+}
+
+// ACME is a certificate of an ACME server, which this package orders and renews.
 type ACME struct {
 	Store     Store
 	Directory string // URL
 	Email     string // of the account; "": none
 	CAFile    string // PEM file of the authorities of the server's own certificate; "": the system's
-	Addr      string // host:port that this node answers TLS on
-	HTTPAddr  string // host:port that it answers HTTP-01 on; "": only TLS-ALPN-01 is used
+	HTTP      bool   // Challenges is served on plain HTTP, so HTTP-01 is used besides TLS-ALPN-01
 }
 
-// acmeSource presents a certificate that certmagic keeps up to date.
+// acmeSource presents the certificate that the nodes share. One of them at a
+// time holds the lock and orders; all of them answer its challenge.
 type acmeSource struct {
-	host     string
-	caFile   string // "": none, or it has been read
-	log      *slog.Logger
-	storage  *storage
-	cache    *certmagic.Cache
-	template certmagic.ACMEIssuer
-	client   atomic.Pointer[client]
+	ACME
+	host    string
+	folder  string // of everything stored; also the name of the lock
+	holder  string // of the lock
+	now     func() time.Time
+	log     *slog.Logger
+	current atomic.Pointer[tls.Certificate]
+
+	held     bool      // the lock, at the last attempt to get it
+	failures int       // consecutive failed orders of this node
+	retryAt  time.Time // this node places no order before; zero: its last order succeeded
 }
 
-// client is the ACME client. It is replaced when the authorities become known.
-type client struct {
-	config *certmagic.Config
-	issuer *certmagic.ACMEIssuer
-}
-
-func newACME(o ACME, host string, log *slog.Logger) (*acmeSource, error) {
+func newACME(o ACME, host string, now func() time.Time, log *slog.Logger) (*acmeSource, error) {
 	if o.Store == nil || o.Directory == "" {
 		return nil, errors.New("certificates: ACME needs a store and a directory")
 	}
-	listenHost, port, err := splitAddr(o.Addr)
-	if err != nil {
+	return &acmeSource{ACME: o, host: host, folder: o.Directory + "/" + host, holder: rand.Text(), now: now, log: log}, nil
+}
+
+func (s *acmeSource) newest() *tls.Certificate { return s.current.Load() }
+
+func (s *acmeSource) challenge(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if !strings.EqualFold(hello.ServerName, s.host) {
+		return nil, nil //nolint:nilnil // no challenge is open for this name
+	}
+	answer, err := s.stored(hello.Context(), tlsALPN01)
+	if err != nil || answer == nil {
 		return nil, err
 	}
-	s := &acmeSource{host: host, caFile: o.CAFile, log: log, storage: newStorage(o.Store, log), template: certmagic.ACMEIssuer{
-		CA: o.Directory, Email: o.Email, Agreed: true, ListenHost: listenHost, AltTLSALPNPort: port,
-		DisableHTTPChallenge: o.HTTPAddr == "", Logger: quiet(log),
-	}}
-	if o.HTTPAddr != "" {
-		if _, s.template.AltHTTPPort, err = splitAddr(o.HTTPAddr); err != nil {
-			return nil, err
+	cert, err := tls.X509KeyPair(answer, answer)
+	return &cert, err //nolint:wrapcheck // to crypto/tls
+}
+
+func (s *acmeSource) challenges(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if token, ok := strings.CutPrefix(r.URL.Path, "/.well-known/acme-challenge/"); ok {
+			answer, err := s.stored(r.Context(), http01)
+			if err == nil && strings.HasPrefix(string(answer), token+".") {
+				_, _ = w.Write(answer)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// stored returns a file of the folder, nil when there is none.
+func (s *acmeSource) stored(ctx context.Context, name string) ([]byte, error) {
+	value, err := s.Store.TLSFile(ctx, s.folder+"/"+name)
+	if arena.CodeOf(err) == arena.CodeNotFound {
+		return nil, nil
+	}
+	return value, err //nolint:wrapcheck // it names the operation
+}
+
+func (s *acmeSource) run(ctx context.Context) {
+	defer s.release(ctx)
+	for {
+		err := s.obtain(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		pause := checkEvery
+		if err != nil {
+			s.failed(ctx, err)
+		} else if s.newest() == nil && s.retryAt.IsZero() {
+			pause = pollEvery
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
 		}
 	}
-	s.cache = certmagic.NewCache(certmagic.CacheOptions{
-		GetConfigForCert: func(certmagic.Certificate) (*certmagic.Config, error) { return s.client.Load().config, nil },
-		Logger:           quiet(log),
-	})
-	var roots *x509.CertPool
-	if o.CAFile != "" {
-		roots = x509.NewCertPool() // trusts nothing until the file is read
-	}
-	s.connect(roots)
-	return s, nil
 }
 
-// connect makes the client. nil roots: those of the system.
-func (s *acmeSource) connect(roots *x509.CertPool) {
-	c := &client{config: certmagic.New(s.cache, certmagic.Config{
-		Storage: s.storage, Logger: quiet(s.log), OnEvent: s.event, DisableStorageCheck: true,
-		OCSP: certmagic.OCSPConfig{DisableStapling: true}, // browsers and authorities have given it up
-	})}
-	template := s.template
-	template.TrustedRoots = roots
-	c.issuer = certmagic.NewACMEIssuer(c.config, template)
-	c.config.Issuers = []certmagic.Issuer{c.issuer}
-	s.client.Store(c)
-}
-
-func splitAddr(addr string) (host string, port int, err error) {
-	host, text, err := net.SplitHostPort(addr)
-	if err == nil {
-		port, err = strconv.Atoi(text)
-	}
+// obtain loads the stored certificate. If it is missing or due for renewal and
+// no other node orders one, it orders one. While it waits to repeat a failed
+// order, each call extends the lock, so that only one node retries.
+func (s *acmeSource) obtain(ctx context.Context) error {
+	cert, err := s.load(ctx)
 	if err != nil {
-		return "", 0, fmt.Errorf("address for ACME challenges: %w", err)
+		return err
 	}
-	return host, port, nil
-}
-
-// event logs what the ACME client has done.
-func (s *acmeSource) event(ctx context.Context, event string, data map[string]any) error {
-	switch event {
-	case "cert_obtained":
-		s.log.InfoContext(ctx, "certificate obtained", "name", s.host, "renewal", data["renewal"])
-	case "cert_failed":
-		s.failed(ctx, data["error"])
+	c, err := newClient(s.Directory, s.CAFile) // the file may come after the start
+	if err != nil {
+		return err
 	}
+	if !s.due(cert) {
+		s.failures, s.retryAt = 0, time.Time{}
+		s.release(ctx)
+		return nil
+	}
+	if s.held, err = s.Store.HoldTLSLock(ctx, s.folder, s.holder, lockTTL); err != nil || !s.held || s.now().Before(s.retryAt) {
+		return err //nolint:wrapcheck // it names the operation
+	}
+	if cert, err = s.load(ctx); err != nil || !s.due(cert) {
+		return err // another node has stored one before this one held the lock
+	}
+	if cert == nil && s.failures == 0 {
+		s.log.WarnContext(ctx, "no certificate yet: a self-signed one is presented until the ACME server has issued one", "name", s.host)
+	}
+	if err = s.order(ctx, c); err != nil {
+		s.retryAt = s.now().Add(max(min(firstRetry<<min(s.failures, 10), maxRetry), retryAfter(err)))
+		s.failures++
+		return err
+	}
+	s.release(ctx)
+	s.log.InfoContext(ctx, "certificate obtained", "name", s.host, "renewal", cert != nil)
 	return nil
 }
 
-func (s *acmeSource) failed(ctx context.Context, err any) {
+// load presents the stored certificate and returns it, nil when there is none.
+func (s *acmeSource) load(ctx context.Context) (*tls.Certificate, error) {
+	value, err := s.stored(ctx, "certificate")
+	if err != nil || value == nil {
+		return nil, err
+	}
+	cert, err := tls.X509KeyPair(value, value)
+	if err != nil {
+		s.log.ErrorContext(ctx, "stored certificate not loaded; another one is ordered", "name", s.host, "error", err)
+		return nil, nil //nolint:nilnil // it counts as missing
+	}
+	s.current.Store(&cert)
+	return &cert, nil
+}
+
+// due reports whether a third or less of a certificate's lifetime is left.
+func (s *acmeSource) due(cert *tls.Certificate) bool {
+	return cert == nil || s.now().After(cert.Leaf.NotAfter.Add(-cert.Leaf.NotAfter.Sub(cert.Leaf.NotBefore)/3))
+}
+
+// release frees the lock, if this node holds it, also after ctx has ended.
+func (s *acmeSource) release(ctx context.Context) {
+	if !s.held {
+		return
+	}
+	s.held = false
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), freeLimit)
+	defer cancel()
+	if err := s.Store.ReleaseTLSLock(limited, s.folder, s.holder); err != nil {
+		s.log.WarnContext(ctx, "lock of certificates not released", "lock", s.folder, "error", err)
+	}
+}
+
+func (s *acmeSource) failed(ctx context.Context, err error) {
 	inUse := "the stored certificate"
 	if s.newest() == nil {
 		inUse = "a self-signed certificate, which clients refuse"
@@ -124,82 +204,3 @@ func (s *acmeSource) failed(ctx context.Context, err any) {
 	s.log.ErrorContext(ctx, "certificate not obtained", "name", s.host, "error", err, "in_use", inUse,
 		"cure", "let the name of ARENA_PUBLIC_URL lead to this server, and let the ACME server reach its port 443, or port 80 with ARENA_HTTP_ADDR; arena config --check tests ARENA_ACME_URL; it is tried again without a restart")
 }
-
-// newest returns the certificate that is valid the longest, nil when there is none.
-func (s *acmeSource) newest() *tls.Certificate {
-	var newest *tls.Certificate
-	for _, c := range s.cache.AllMatchingCertificates(s.host) {
-		if newest == nil || c.Leaf.NotAfter.After(newest.Leaf.NotAfter) {
-			newest = &c.Certificate
-		}
-	}
-	return newest
-}
-
-func (s *acmeSource) challenge(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	if hello.ServerName != s.host {
-		return nil, nil //nolint:nilnil // no challenge is open for this name
-	}
-	return s.client.Load().config.GetCertificate(hello) //nolint:wrapcheck // to crypto/tls
-}
-
-func (s *acmeSource) challenges(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.client.Load().issuer.HTTPChallengeHandler(next).ServeHTTP(w, r)
-	})
-}
-
-func (s *acmeSource) run(ctx context.Context) {
-	for {
-		err := s.obtain(ctx)
-		if err == nil || ctx.Err() != nil {
-			break
-		}
-		s.failed(ctx, err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(retryEvery):
-		}
-	}
-	<-ctx.Done()
-}
-
-// obtain loads the stored certificate, or has one issued. Other nodes wait
-// meanwhile and load that one. The client repeats what fails until ctx ends.
-func (s *acmeSource) obtain(ctx context.Context) error {
-	var unread error // what is stored is of use all the same
-	if s.caFile != "" {
-		var roots *x509.CertPool
-		if roots, unread = ReadRoots(s.caFile); unread == nil {
-			s.caFile = ""
-			s.connect(roots)
-		} else {
-			unread = fmt.Errorf("ARENA_ACME_CA_FILE: %w", unread)
-		}
-	}
-	config := s.client.Load().config
-	_, err := config.CacheManagedCertificate(ctx, s.host)
-	switch {
-	case unread != nil:
-		return unread
-	case !errors.Is(err, fs.ErrNotExist):
-		if err != nil {
-			return fmt.Errorf("load certificate: %w", err)
-		}
-		return s.cache.RenewManagedCertificates(ctx) //nolint:wrapcheck // logged as it is
-	}
-	s.log.WarnContext(ctx, "no certificate yet: a self-signed one is presented until the ACME server has issued one", "name", s.host)
-	if err = config.ObtainCertAsync(ctx, s.host); err == nil {
-		_, err = config.CacheManagedCertificate(ctx, s.host)
-	}
-	return err //nolint:wrapcheck // it names the operation
-}
-
-func (s *acmeSource) close() {
-	s.cache.Stop()
-	s.storage.close()
-}
-
-// quiet returns a logger for the ACME client, whose messages are of use to
-// debug only: event logs what matters.
-func quiet(log *slog.Logger) *zap.Logger { return zap.New(&debugCore{log: log}) }

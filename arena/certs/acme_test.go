@@ -5,9 +5,12 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,10 +108,7 @@ func (n *node) start(t *testing.T, o ACME, plain bool) {
 	t.Helper()
 	var log *slog.Logger
 	n.log, log = newTestLog()
-	o.Addr = n.tls.Addr().String()
-	if plain {
-		o.HTTPAddr = n.plain.Addr().String()
-	}
+	o.HTTP = plain
 	var err error
 	n.certs, err = Open(Options{Host: testHost, ACME: &o, Now: time.Now, Logger: log})
 	must(t, err)
@@ -125,7 +125,6 @@ func (n *node) start(t *testing.T, o ACME, plain bool) {
 		_ = secure.Close()
 		_ = unsecured.Close()
 		all.Wait()
-		n.certs.Close()
 	})
 	t.Cleanup(n.stop)
 }
@@ -144,17 +143,26 @@ func (n *node) presented(t *testing.T, roots *x509.CertPool) (*x509.Certificate,
 
 // A certificate comes by either challenge, and a node that starts later loads it
 // from the database.
-func TestACME(t *testing.T) { //nolint:paralleltest // the ACME client keeps one challenge for a name in a process
-	for name, plain := range map[string]bool{"tls-alpn-01": false, "http-01": true} {
+func TestACME(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ offered, tls, plain bool }{ // HTTP-01 is offered; the ACME server reaches TLS, plain HTTP
+		"tls-alpn-01":       {false, true, true},
+		"http-01":           {true, false, true},
+		"port 80 is closed": {true, true, false},
+	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, n := openStore(t), listen(t)
-			tlsAddr := n.tls.Addr().String()
-			if plain {
+			tlsAddr, plainAddr := n.tls.Addr().String(), n.plain.Addr().String()
+			if !tc.tls {
 				tlsAddr = certstest.FreeAddr(t) // where nothing answers
 			}
-			pebble := certstest.Start(t, certstest.FreeAddr(t), tlsAddr, n.plain.Addr().String())
+			if !tc.plain {
+				plainAddr = certstest.FreeAddr(t)
+			}
+			pebble := certstest.Start(t, certstest.FreeAddr(t), tlsAddr, plainAddr)
 			o := ACME{Store: s, Directory: pebble.URL, CAFile: pebble.CAFile, Email: "ops@example.org"}
-			n.start(t, o, plain)
+			n.start(t, o, tc.offered)
 			n.log.await(t, "certificate obtained")
 			testwait.Until(t, "the node presents the certificate", func() bool { return !n.certs.Expires().IsZero() })
 			first, err := n.presented(t, pebble.Roots(t))
@@ -164,7 +172,7 @@ func TestACME(t *testing.T) { //nolint:paralleltest // the ACME client keeps one
 			}
 			n.stop()
 			late := listen(t)
-			late.start(t, o, plain)
+			late.start(t, o, tc.offered)
 			testwait.Until(t, "a later node has it too", func() bool { return !late.certs.Expires().IsZero() })
 			second, err := late.presented(t, pebble.Roots(t))
 			must(t, err)
@@ -205,17 +213,18 @@ func TestACME_fails(t *testing.T) {
 
 // The authority of the ACME server may come after the start. What is stored is
 // presented before.
-func TestACME_authorityLater(t *testing.T) { //nolint:paralleltest // the ACME client keeps one challenge for a name in a process
+func TestACME_authorityLater(t *testing.T) {
+	t.Parallel()
 	s, n := openStore(t), listen(t)
 	pebble := certstest.Start(t, certstest.FreeAddr(t), n.tls.Addr().String(), n.plain.Addr().String())
 	o := ACME{Store: s, Directory: pebble.URL, CAFile: pebble.CAFile}
 	n.start(t, o, false)
-	testwait.Until(t, "the node has the certificate", func() bool { return !n.certs.Expires().IsZero() })
+	n.log.await(t, "certificate obtained")
 
-	o.CAFile, o.Addr = filepath.Join(t.TempDir(), "ca.pem"), n.tls.Addr().String()
-	late, err := newACME(o, testHost, slog.New(slog.DiscardHandler))
+	o.CAFile = filepath.Join(t.TempDir(), "ca.pem")
+	now := time.Now()
+	late, err := newACME(o, testHost, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 	must(t, err)
-	t.Cleanup(late.close)
 	if err := late.obtain(t.Context()); err == nil || !strings.Contains(err.Error(), "ARENA_ACME_CA_FILE") || late.newest() == nil {
 		t.Errorf("without the file: %v, presents %v", err, late.newest())
 	}
@@ -223,8 +232,95 @@ func TestACME_authorityLater(t *testing.T) { //nolint:paralleltest // the ACME c
 	must(t, err)
 	certstest.Replace(t, o.CAFile, text)
 	must(t, late.obtain(t.Context()))
-	if err := late.client.Load().config.RenewCertSync(t.Context(), testHost, true); err != nil {
-		t.Errorf("with the file: %v", err)
+
+	// With a wrong clock each new certificate is due at once. It is presented all the
+	// same, and the next order waits.
+	first := late.newest()
+	now = first.Leaf.NotAfter
+	if err := late.obtain(t.Context()); err == nil || !strings.Contains(err.Error(), "the clock of this server is at") {
+		t.Errorf("with a wrong clock: %v", err)
+	}
+	must(t, late.obtain(t.Context()))
+	if got := pebble.Issued(); got != 2 || late.newest().Leaf.Equal(first.Leaf) {
+		t.Errorf("%d certificates issued, presents %v", got, late.newest().Leaf.SerialNumber)
+	}
+}
+
+// A certificate that is due or cannot be read is replaced. One that is due is
+// presented meanwhile.
+func TestACME_renews(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "due.pem")
+	due := certstest.Write(t, file, testHost, time.Now().Add(-5*time.Hour), time.Now().Add(2*time.Hour))
+	text, err := os.ReadFile(file)
+	must(t, err)
+	for name, stored := range map[string][]byte{"due": text, "unreadable": []byte("x")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, n := openStore(t), listen(t)
+			pebble := certstest.Start(t, certstest.FreeAddr(t), n.tls.Addr().String(), n.plain.Addr().String())
+			must(t, s.PutTLSFile(t.Context(), pebble.URL+"/"+testHost+"/certificate", stored))
+			n.start(t, ACME{Store: s, Directory: pebble.URL, CAFile: pebble.CAFile}, true)
+			if line, want := n.log.await(t, "certificate obtained"), fmt.Sprintf("renewal=%t", name == "due"); !strings.Contains(line, want) {
+				t.Errorf("%s, want %s", line, want)
+			}
+			got, err := n.presented(t, pebble.Roots(t))
+			must(t, err)
+			if got.Equal(due) || !got.NotAfter.Equal(n.certs.Expires()) {
+				t.Errorf("presents the certificate that expires at %v", got.NotAfter)
+			}
+		})
+	}
+}
+
+// Orders that fail are repeated with growing pauses, and not before the ACME
+// server allows it. Other nodes do not order meanwhile. Threat O11.
+func TestACME_retries(t *testing.T) {
+	t.Parallel()
+	asked, after := 0, ""
+	mux := http.NewServeMux()
+	server := httptest.NewTLSServer(mux)
+	t.Cleanup(server.Close)
+	mux.HandleFunc("GET /dir", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"newNonce":"%[1]s/nonce","newAccount":"%[1]s/account","newOrder":"%[1]s/order"}`, server.URL)
+	})
+	mux.HandleFunc("HEAD /nonce", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Replay-Nonce", "n") })
+	mux.HandleFunc("POST /account", func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("Retry-After", after)
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = w.Write([]byte(`{"type":"urn:ietf:params:acme:error:rateLimited","detail":"too many orders"}`))
+	})
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	certstest.Replace(t, ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	now := time.Now()
+	o := ACME{Store: openStore(t), Directory: server.URL + "/dir", CAFile: ca}
+	var nodes [2]*acmeSource
+	for i := range nodes {
+		var err error
+		nodes[i], err = newACME(o, testHost, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+		must(t, err)
+	}
+	for i, tc := range []struct {
+		after string
+		pause time.Duration
+	}{{"", time.Minute}, {"60", 2 * time.Minute}, {"7200", 2 * time.Hour}, {"x", 8 * time.Minute}, {"9999999", 24 * time.Hour}, {"-1", 32 * time.Minute}, {"", time.Hour}, {"", time.Hour}} {
+		after = tc.after
+		if err := nodes[0].obtain(t.Context()); err == nil || !strings.Contains(err.Error(), "too many orders") {
+			t.Errorf("order %d: %v", i, err)
+		}
+		now = now.Add(tc.pause - time.Millisecond)
+		for _, node := range nodes {
+			must(t, node.obtain(t.Context()))
+		}
+		now = now.Add(time.Millisecond)
+		if asked != i+1 {
+			t.Fatalf("%d orders after %d pauses", asked, i)
+		}
+	}
+	nodes[0].release(t.Context())
+	if err := nodes[1].obtain(t.Context()); err == nil || asked != 9 {
+		t.Errorf("after the first node has stopped: %v, %d orders", err, asked)
 	}
 }
 

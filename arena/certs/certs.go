@@ -16,10 +16,9 @@ import (
 	"net/http"
 	"strings"
 	"time"
-)
 
-// challengeProtocol is the protocol of TLS-ALPN-01 (RFC 8737).
-const challengeProtocol = "acme-tls/1"
+	"golang.org/x/crypto/acme"
+)
 
 // Options are the parts of Certificates. Exactly one of ACME and Files is set.
 type Options struct {
@@ -45,12 +44,10 @@ type source interface {
 	challenge(hello *tls.ClientHelloInfo) (*tls.Certificate, error)
 	challenges(next http.Handler) http.Handler // of HTTP-01
 	run(ctx context.Context)
-	close()
 }
 
 // Open returns the certificates of a node. Wrong files and an unreachable ACME
-// server are no errors: they are logged, and may be right later. Close must
-// follow.
+// server are no errors: they are logged, and may be right later.
 func Open(o Options) (*Certificates, error) {
 	if o.Host == "" || (o.ACME == nil) == (o.Files == nil) || o.Now == nil || o.Logger == nil {
 		return nil, errors.New("certificates: host, clock, logger, and either ACME or files are needed")
@@ -62,7 +59,7 @@ func Open(o Options) (*Certificates, error) {
 	c := &Certificates{host: o.Host, fallback: fallback}
 	if o.Files != nil {
 		c.source = newFiles(*o.Files, o.Now, o.Logger)
-	} else if c.source, err = newACME(*o.ACME, o.Host, o.Logger); err != nil {
+	} else if c.source, err = newACME(*o.ACME, o.Host, o.Now, o.Logger); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -73,12 +70,12 @@ func Open(o Options) (*Certificates, error) {
 // unrecognized_name; one that names none is served.
 func (c *Certificates) Config() *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1", challengeProtocol}, GetCertificate: c.present,
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1", acme.ALPNProto}, GetCertificate: c.present,
 	}
 }
 
 func (c *Certificates) present(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	if len(hello.SupportedProtos) == 1 && hello.SupportedProtos[0] == challengeProtocol {
+	if len(hello.SupportedProtos) == 1 && hello.SupportedProtos[0] == acme.ALPNProto {
 		return c.source.challenge(hello)
 	}
 	cert := c.source.newest()
@@ -106,9 +103,6 @@ func (c *Certificates) Challenges(next http.Handler) http.Handler { return c.sou
 
 // Run obtains, renews or reads certificates until ctx ends.
 func (c *Certificates) Run(ctx context.Context) { c.source.run(ctx) }
-
-// Close ends everything after Run.
-func (c *Certificates) Close() { c.source.close() }
 
 // selfSigned returns a certificate that no client trusts.
 func selfSigned(host string, now time.Time) (*tls.Certificate, error) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -58,8 +57,6 @@ func (s *fileSource) run(ctx context.Context) {
 		}
 	}
 }
-
-func (s *fileSource) close() {}
 
 // refresh reads the files, and parses them if they have changed.
 func (s *fileSource) refresh() {
@@ -151,5 +148,3 @@ func names(leaf *x509.Certificate) []string {
 	}
 	return list
 }
-
-var errClosed = errors.New("the certificates are closed")

@@ -14,7 +14,8 @@ import (
 
 // Nodes that start at once order one certificate, whichever of them the ACME
 // server reaches.
-func TestACME_nodes(t *testing.T) { //nolint:paralleltest // the ACME client keeps one challenge for a name in a process
+func TestACME_nodes(t *testing.T) {
+	t.Parallel()
 	server, err := storetest.StartServer(context.WithoutCancel(t.Context()))
 	if storetest.Missing(err) {
 		t.Skip(err)

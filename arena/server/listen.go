@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net"
@@ -40,10 +39,7 @@ func (s *Server) openCertificates() (err error) {
 	case TLSAuto:
 		o.ACME = &certs.ACME{
 			Store: s.store, Directory: s.cfg.ACMEURL.String(), Email: s.cfg.ACMEEmail, CAFile: s.cfg.ACMECAFile,
-			Addr: s.listener.Addr().String(),
-		}
-		if s.plainListener != nil {
-			o.ACME.HTTPAddr = s.plainListener.Addr().String()
+			HTTP: s.plainListener != nil,
 		}
 	case TLSFiles:
 		o.Files = &s.cfg.TLSFiles
@@ -63,16 +59,7 @@ func (c Config) checkTLS(ctx context.Context) error {
 			return fmt.Errorf("ARENA_TLS: %w", err)
 		}
 	case TLSAuto:
-		var roots *x509.CertPool
-		if c.ACMECAFile != "" {
-			var err error
-			if roots, err = certs.ReadRoots(c.ACMECAFile); err != nil {
-				return fmt.Errorf("ARENA_ACME_CA_FILE: %w", err)
-			}
-		}
-		if err := certs.CheckDirectory(ctx, c.ACMEURL.String(), roots); err != nil {
-			return fmt.Errorf("ARENA_ACME_URL: the ACME server does not answer: %w", err)
-		}
+		return certs.CheckDirectory(ctx, c.ACMEURL.String(), c.ACMECAFile)
 	}
 	return nil
 }

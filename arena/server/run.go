@@ -130,9 +130,6 @@ func (s *Server) Close() error {
 		}
 	}
 	s.wg.Wait()
-	if s.certs != nil {
-		s.certs.Close()
-	}
 	for _, l := range s.protocols {
 		if l.wait != nil {
 			l.wait()

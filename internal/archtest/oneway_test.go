@@ -25,7 +25,7 @@ func dialers() map[string]string {
 		"protocol/client.go":              "untrusted endpoints, through the guard",
 		"protocol/operator.go":            "services that the operator names",
 		"arena/certs/certstest/pebble.go": "an ACME server of a test",
-		"arena/certs/check.go":            "the ACME server that the operator names",
+		"arena/certs/client.go":           "the ACME server that the operator names",
 		"arena/signin/signin.go":          "the OIDC provider that the operator names, through a client of protocol",
 		"arena/server/server.go":          "targets that the operator names, for the canary of the network",
 		"internal/apiclient/client.go":    "the arena that the user names",
@@ -61,7 +61,6 @@ func decoders() map[string]string {
 	const strict, own, client = "the text has passed arena/strictjson", "the arena wrote it", "a client reads the answers of its own arena"
 	return map[string]string{
 		"arena/strictjson/strictjson.go":         "the one decoder of outside JSON",
-		"arena/certs/check.go":                   "the ACME server that the operator names; only a check",
 		"arena/record/conceal.go":                own,
 		"web/preload.go":                         "the build wrote it",
 		"arena/record/text.go":                   strict,

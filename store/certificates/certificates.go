@@ -17,10 +17,17 @@ type Files struct{ base *base.Base }
 // NewFiles returns the files of a database.
 func NewFiles(b *base.Base) *Files { return &Files{base: b} }
 
+// file is a certificate, an account or the answer to a challenge.
+type file struct {
+	key        string // a path with slashes
+	value      []byte // may hold a private key
+	modifiedAt time.Time
+}
+
 var fileTable = db.NewTable("tls_files", "f",
-	db.Text("key", func(f *arena.TLSFile) *string { return &f.Key }),
-	db.Bytes("value", func(f *arena.TLSFile) *[]byte { return &f.Value }),
-	db.Time("modified_at", func(f *arena.TLSFile) *time.Time { return &f.ModifiedAt }),
+	db.Text("key", func(f *file) *string { return &f.key }),
+	db.Bytes("value", func(f *file) *[]byte { return &f.value }),
+	db.Time("modified_at", func(f *file) *time.Time { return &f.modifiedAt }),
 )
 
 var putFile = db.NewUpsert(fileTable, []string{"key"}, "value", "modified_at")
@@ -31,34 +38,19 @@ const lockKey = "tls"
 // PutTLSFile stores a value at a key, in place of an earlier one.
 func (s *Files) PutTLSFile(ctx context.Context, key string, value []byte) error {
 	err := s.base.Write(ctx, lockKey, func(ctx context.Context, tx *db.Tx) error {
-		_, err := putFile.Exec(ctx, tx, arena.TLSFile{Key: key, Value: value, ModifiedAt: s.base.Now()})
+		_, err := putFile.Exec(ctx, tx, file{key: key, value: value, modifiedAt: s.base.Now()})
 		return err
 	})
 	return s.base.Wrap(err, "store TLS file %s", key)
 }
 
-// TLSFile returns the file at a key. not_found: there is none.
-func (s *Files) TLSFile(ctx context.Context, key string) (arena.TLSFile, error) {
+// TLSFile returns the value at a key. not_found: there is none.
+func (s *Files) TLSFile(ctx context.Context, key string) ([]byte, error) {
 	f, err := fileTable.One(ctx, s.base.Reader, ` WHERE f.key = $1`, key)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = arena.Errorf(arena.CodeNotFound, "there is no TLS file %s", key)
 	}
-	return f, s.base.Wrap(err, "read TLS file %s", key)
-}
-
-// TLSFiles returns the files whose key begins with a prefix, ordered by key.
-func (s *Files) TLSFiles(ctx context.Context, prefix string) ([]arena.TLSFile, error) {
-	files, err := fileTable.All(ctx, s.base.Reader, ` WHERE substr(f.key, 1, length($1)) = $1 ORDER BY f.key`, prefix)
-	return files, s.base.Wrap(err, "list TLS files")
-}
-
-// DropTLSFiles deletes the file at a key and those below it in the key's folder.
-func (s *Files) DropTLSFiles(ctx context.Context, key string) error {
-	err := s.base.Write(ctx, lockKey, func(ctx context.Context, tx *db.Tx) error {
-		_, err := db.Exec(ctx, tx, `DELETE FROM tls_files WHERE key = $1 OR substr(key, 1, length($2)) = $2`, key, key+"/")
-		return err
-	})
-	return s.base.Wrap(err, "drop TLS file %s", key)
+	return f.value, s.base.Wrap(err, "read TLS file %s", key)
 }
 
 // HoldTLSLock acquires a lock for ttl from now, by the database's clock.

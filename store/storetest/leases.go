@@ -348,26 +348,13 @@ func clockJump(f *fixture) {
 
 func tlsFiles(f *fixture) {
 	ctx := f.t.Context()
-	_, err := f.TLSFile(ctx, "certificates/ca/a.example/a.example.crt")
+	_, err := f.TLSFile(ctx, "a/certificate")
 	f.fails(arena.CodeNotFound, err)
-	for _, key := range []string{"certificates/ca/b.example/b.example.crt", "certificates/ca/a.example/a.example.crt", "certificates/ca/a.example.crt", "accounts/1%"} {
-		f.ok(f.PutTLSFile(ctx, key, []byte("old")))
-	}
-	f.ok(f.PutTLSFile(ctx, "accounts/1%", []byte{0, 1}))
-	got := must(f.TLSFile(ctx, "accounts/1%"))(f)
-	f.equal([]byte{0, 1}, got.Value)
-	f.equal(false, got.ModifiedAt.IsZero())
-	keys := func(prefix string) []string {
-		return pick(must(f.TLSFiles(ctx, prefix))(f), func(t arena.TLSFile) string { return t.Key })
-	}
-	f.equal(4, len(keys("")))
-	f.equal([]string{"certificates/ca/a.example/a.example.crt"}, keys("certificates/ca/a.example/"))
-
-	f.ok(f.DropTLSFiles(ctx, "certificates/ca/a.example"))
-	f.ok(f.DropTLSFiles(ctx, "accounts/%")) // no pattern
-	f.ok(f.DropTLSFiles(ctx, "accounts/1%"))
-	f.ok(f.DropTLSFiles(ctx, "accounts/1%"))
-	f.equal([]string{"certificates/ca/a.example.crt", "certificates/ca/b.example/b.example.crt"}, keys(""))
+	f.ok(f.PutTLSFile(ctx, "a/certificate", []byte("old")))
+	f.ok(f.PutTLSFile(ctx, "a/account/", []byte("other")))
+	f.ok(f.PutTLSFile(ctx, "a/certificate", []byte{0, 1}))
+	f.equal([]byte{0, 1}, must(f.TLSFile(ctx, "a/certificate"))(f))
+	f.equal([]byte("other"), must(f.TLSFile(ctx, "a/account/"))(f))
 }
 
 // A lock has one holder, who may extend it. It ends by the database's clock,
