@@ -134,7 +134,7 @@ type (
 		TotalRounds *int        `json:"total_rounds"` // null: open end
 		Seats       []SeatBrief `json:"seats"`
 		// SeedCommitment commits to the seed, which the match's record discloses.
-		SeedCommitment string     `json:"seed_commitment,omitempty"`
+		SeedCommitment string     `json:"seed_commitment"`
 		RulesVersion   int        `json:"rules_version"`
 		Game           *GameBrief `json:"game,omitempty"` // nil: the match asks questions
 	}

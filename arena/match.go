@@ -35,7 +35,7 @@ type Match struct {
 	Status     MatchStatus
 	Settings   Settings
 	Seed       uint64 // of everything random in the match
-	SeedSalt   string // 16 bytes in base64url: match_started commits to seed and salt; "": it does not
+	SeedSalt   string // 16 bytes in base64url: match_started commits to seed and salt
 	Round      int    // last round opened, 0 before the first
 	RoundOpen  bool
 	Seats      []Seat
@@ -205,7 +205,7 @@ type Seat struct {
 	Before        MilliElo  // rating before, set when the match is settled and rated
 	Delta         *MilliElo // nil: not rated
 	// Salt is the secret that the salts of the agent's texts in the match's record
-	// are derived from; "": it was erased, or the match is older.
+	// are derived from; "": it was erased.
 	Salt string
 }
 

@@ -288,35 +288,6 @@ func erasePrompts(ctx context.Context, tx *db.Tx, e arena.TextErasure) error {
 	return nil
 }
 
-// SaltSeats stores the keys of the salts of a match that has none, by agent, so
-// that its record is made in format 2. conflict: the match is not over, or has
-// such keys.
-func (s *Store) SaltSeats(ctx context.Context, matchID string, salts map[string]string) error {
-	err := s.writeAlone(ctx, matchID, func(ctx context.Context, tx *db.Tx) error {
-		if err := s.lockOver(ctx, tx, matchID); err != nil {
-			return err
-		}
-		salted, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM seats WHERE match_id = $1 AND salt <> ''`, matchID)
-		if err != nil {
-			return err
-		}
-		erased, err := erasedTexts(ctx, tx, matchID)
-		if err == nil && (salted > 0 || erased != "") {
-			err = arena.Errorf(arena.CodeConflict, "the record of match %s is in format 2 already", matchID)
-		}
-		if err != nil {
-			return err
-		}
-		for agentID, salt := range salts {
-			if _, err := db.Exec(ctx, tx, `UPDATE seats SET salt = $1 WHERE match_id = $2 AND agent_id = $3`, salt, matchID, agentID); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return s.wrap(err, "salt the seats of match %s", matchID)
-}
-
 // erasePacked replaces the bodies of events of a match whose log is packed.
 func (s *Store) erasePacked(ctx context.Context, tx *db.Tx, matchID string, changed map[int64]json.RawMessage) error {
 	parts, err := partTable.All(ctx, tx, ` WHERE p.match_id = $1 ORDER BY p.first_seq`, matchID)

@@ -16,7 +16,6 @@ type TextStore interface {
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
 	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
 	ErasedTexts(ctx context.Context, matchID string) (map[string]string, error)
-	SaltSeats(ctx context.Context, matchID string, salts map[string]string) error
 	EraseTexts(ctx context.Context, e arena.TextErasure, audit ...arena.AuditEntry) error
 	UnfinishedErasures(ctx context.Context, limit int) ([]arena.OwnerErasure, error)
 	ErasableSeats(ctx context.Context, ownerID string, limit int) (seats []arena.SeatTexts, open int, err error)
@@ -104,7 +103,7 @@ func (s *Service) eraseOwner(ctx context.Context, ownerID string) (open int, err
 	}
 }
 
-// erase erases texts of a match that is over. Its record gets format 2 first.
+// erase erases texts of a match that is over.
 func (s *Service) erase(ctx context.Context, id string, plan func(record.Rows) (arena.TextErasure, error), audit ...arena.AuditEntry) error {
 	for tries := 1; ; tries++ {
 		err := s.eraseOnce(ctx, id, plan, audit...)
@@ -118,12 +117,6 @@ func (s *Service) eraseOnce(ctx context.Context, id string, plan func(record.Row
 	rows, err := s.rows(ctx, id)
 	if err != nil {
 		return err
-	}
-	rows, salts := record.Upgraded(rows, s.salt)
-	if salts != nil {
-		if err := s.o.Store.SaltSeats(ctx, id, salts); err != nil {
-			return err
-		}
 	}
 	erasure, err := plan(rows)
 	if err != nil {

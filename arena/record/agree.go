@@ -66,28 +66,20 @@ func (c *checker) seed() error {
 		Game           *arena.GameBrief `json:"game"`
 	}
 	m := c.r.Match
-	if c.r.Format == Format2 {
-		for i, e := range c.events {
-			if e.Type != arena.EventMatchStarted {
-				continue
-			}
-			if err := json.Unmarshal(e.raw, &started); err != nil {
-				return fault(fmt.Sprintf("/record/log/%d", i), "is not what match_started has: %v", err)
-			}
-			break
+	for i, e := range c.events {
+		if e.Type != arena.EventMatchStarted {
+			continue
 		}
+		if err := json.Unmarshal(e.raw, &started); err != nil {
+			return fault(fmt.Sprintf("/record/log/%d", i), "is not what match_started has: %v", err)
+		}
+		break
 	}
 	if m.RulesVersion != started.RulesVersion {
 		return fault("/record/match/rules_version", "is not that of match_started, %d", started.RulesVersion)
 	}
 	if !reflect.DeepEqual(m.GameSpec().Brief(), started.Game) {
 		return fault("/record/match/game", "the game and its settings are not those of match_started")
-	}
-	if started.SeedCommitment == "" {
-		if m.Seed != "" || m.SeedSalt != "" {
-			return fault("/record/match/seed", "match_started did not commit to a seed")
-		}
-		return nil
 	}
 	seed, err := strconv.ParseUint(m.Seed, 10, 64)
 	if err != nil {
@@ -127,7 +119,7 @@ func (c *checker) reveals() error {
 			if of := c.events[part.Seq-1]; of.Type == arena.EventSeatOutcome {
 				c.revealed[turn{of.Round, of.AgentID}] = part.Hidden
 			}
-			if c.erased(part.Hidden) {
+			if part.Hidden.Erased() {
 				continue
 			}
 			if err := seal.Verify(part.Hidden.Value, c.events[part.Seq-1].Commitment); err != nil {
@@ -156,7 +148,7 @@ func (c *checker) untilEnd() bool {
 // Text if there was none.
 func (c *checker) revealedAnswer(of turn) (Text, error) {
 	hidden, ok := c.revealed[of]
-	if !ok || c.erased(hidden) {
+	if !ok || hidden.Erased() {
 		return hidden, nil
 	}
 	var body struct{ Answer json.RawMessage }
@@ -184,7 +176,7 @@ func (c *checker) rounds() (err error) {
 			return fault(at, "the log does not hold this round")
 		}
 		switch {
-		case !c.erased(started.Task) && !sameTask(started.Task, r.Task):
+		case !started.Task.Erased() && !sameTask(started.Task, r.Task):
 			return fault(at+"/task", "is not the task that round_started showed")
 		case closed.Correct != r.Correct:
 			return fault(at+"/correct", "is not what round_closed showed")
@@ -213,9 +205,6 @@ func (c *checker) rounds() (err error) {
 	return nil
 }
 
-// erased reports whether a text may be missing.
-func (c *checker) erased(t Text) bool { return c.r.Format == Format2 && t.Erased() }
-
 // sameTask reports whether round_started showed a task. In a debate it also showed the turn and the names of the sides.
 func sameTask(shown Text, task json.RawMessage) bool {
 	if bytes.Equal(shown.Value, task) {
@@ -238,28 +227,22 @@ func (c *checker) answer(at string, round int, a Answer, shown closedSeat) error
 	outcome := c.outcomes[turn{round, a.AgentID}]
 	var body struct{ Answer string }
 	var text string
-	if !a.Answer.null() && !c.erased(a.Answer) {
+	if !a.Answer.null() && !a.Answer.Erased() {
 		if err := json.Unmarshal(a.Answer.Value, &body); err != nil {
 			return fault(at+"/answer", "is not a reply: %v", err)
 		}
 	}
-	if !shown.Answer.null() && !c.erased(shown.Answer) {
+	if !shown.Answer.null() && !shown.Answer.Erased() {
 		if err := json.Unmarshal(shown.Answer.Value, &text); err != nil {
 			return fault(at+"/answer", "is not the answer that round_closed showed: %v", err)
 		}
 	}
-	hash := "" // format 2 has none
-	if c.r.Format == Format1 {
-		hash = sum(a.Answer.Value)
-	}
 	switch {
 	case (a.Receipt == nil) != a.Answer.null():
 		return fault(at+"/receipt", "every answer has a receipt, and nothing else has")
-	case a.Receipt != nil && a.Receipt.SHA256 != hash:
-		return fault(at+"/receipt/sha256", "is not the hash of the answer, %s", hash)
 	case a.Receipt != nil && a.Receipt.ArrivedAt != outcome.TS:
 		return fault(at+"/receipt/arrived_at", "is not when the log says, %s", outcome.TS)
-	case a.Answer.null() != shown.Answer.null(), body.Answer != text && !c.erased(a.Answer) && !c.erased(shown.Answer):
+	case a.Answer.null() != shown.Answer.null(), body.Answer != text && !a.Answer.Erased() && !shown.Answer.Erased():
 		return fault(at+"/answer", "is not the answer that round_closed showed")
 	case a.Points != shown.Points:
 		return fault(at+"/points", "is not what round_closed showed")

@@ -15,8 +15,7 @@ import (
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// members is the list of the members of an object that stay in a record of
-// format 2. All others are committed to: those in texts each by itself, the rest
+// members is the list of the members of an object that stay in a record. All others are committed to: those in texts each by itself, the rest
 // together, in a Text named body. So a member that a later version adds to an
 // event is taken for a text until it is listed here.
 type members struct {
@@ -72,7 +71,7 @@ func membersOf(t arena.EventType, sealed bool) members {
 	return v
 }
 
-// concealer puts a match into format 2.
+// concealer puts commitments in the place of what people wrote and chose.
 type concealer struct {
 	sealed bool
 	salts  map[string]string       // keys of the agents' salts, by agent id
@@ -134,7 +133,7 @@ func (c *concealer) text(pointer, owner string, value json.RawMessage) (Text, er
 	return Text{Commitment: commitmentOf(salt, value), Salt: base64.RawURLEncoding.EncodeToString(salt), Value: value}, nil
 }
 
-// event returns event i (0-based) in format 2, and its body as it was but for
+// event returns event i (0-based) with commitments, and its body as it was but for
 // the texts that are dropped; nil if there are none.
 func (c *concealer) event(i int, e arena.Event, line json.RawMessage) (concealed, kept json.RawMessage, err error) {
 	spec := membersOf(e.Type, c.sealed)
@@ -199,7 +198,7 @@ func (c *concealer) roundOf(object map[string]json.RawMessage, around int) int {
 	return around
 }
 
-// object returns an object in format 2, and as it was but for what is dropped.
+// object returns an object with commitments, and as it was but for what is dropped.
 func (c *concealer) object(spec members, object map[string]json.RawMessage, pointer, owner string, o *outcome) (concealed, kept map[string]any, err error) {
 	if id, ok := object["agent_id"]; ok {
 		if err := json.Unmarshal(id, &owner); err != nil {

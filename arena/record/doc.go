@@ -13,11 +13,7 @@
 //	h(0) = SHA-256(match id)
 //	h(n) = SHA-256(h(n-1) ‖ event n in the form of RFC 8785)
 //
-// In format 1 the payload is the exact bytes of record's value, and a receipt is
-// the SHA-256 of the answer object in the form of RFC 8785 with the time at which
-// the arena had it.
-//
-// In format 2 every value that a person wrote or chose is a Text: an object with
+// Every value that a person wrote or chose is a Text: an object with
 // a salt, the text and a commitment to both. Chain and signature cover the
 // commitments alone, so a text and its salt can be erased together. Texts are
 // bound when their events are published, sealed ones by the commitment in the

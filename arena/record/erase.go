@@ -3,13 +3,12 @@ package record
 import (
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// Erase returns a signed record of format 2 without the texts and salts of an
+// Erase returns a signed record without the texts and salts of an
 // agent and of several people. Its signature stays valid.
 func Erase(s Signed, agentID string) (Signed, error) {
 	erased, err := mapped(s.Record, func(_, owner string, t map[string]any) (any, error) {
@@ -27,8 +26,7 @@ func Erase(s Signed, agentID string) (Signed, error) {
 
 // NewErasure returns how to erase what an agent wrote and chose in a match that is
 // over, and the texts of several people in it. The record of the match stays the
-// same but for the erased texts. conflict: its record is in format 1; see
-// Upgraded.
+// same but for the erased texts.
 func NewErasure(rows Rows, agentID string) (arena.TextErasure, error) {
 	e := arena.TextErasure{MatchID: rows.Match.ID, AgentID: agentID}
 	err := fill(&e, rows, func(owner string, _ int) bool { return owner == agentID || owner == "" })
@@ -44,23 +42,6 @@ func NewHiding(rows Rows, agentID string, round int, notice string) (arena.TextE
 		return owner == agentID && of == round || owner == "" && of >= round
 	})
 	return e, err
-}
-
-// Upgraded returns the rows of a match whose record is in format 1 as those of one
-// in format 2. salt makes the keys of the salts, which must be stored with the
-// seats. Records in format 1 that were handed out keep their signature, and have
-// another chain.
-func Upgraded(rows Rows, salt func() string) (_ Rows, salts map[string]string) {
-	if rows.format() == Format2 {
-		return rows, nil
-	}
-	rows.Match.Seats, salts = slices.Clone(rows.Match.Seats), map[string]string{}
-	for i := range rows.Match.Seats {
-		s := &rows.Match.Seats[i]
-		s.Salt = salt()
-		salts[s.AgentID] = s.Salt
-	}
-	return rows, salts
 }
 
 // fill sets the commitments and events of an erasure. A match that was void or canceled
@@ -94,9 +75,6 @@ func fill(e *arena.TextErasure, rows Rows, drops func(owner string, round int) b
 
 // commit adds the commitments of the texts that are erased.
 func commit(e *arena.TextErasure, rows Rows, drops func(owner string, round int) bool) error {
-	if rows.format() != Format2 {
-		return arena.Errorf(arena.CodeConflict, "the record is in format 1")
-	}
 	r, err := New("", rows)
 	if err != nil {
 		return err

@@ -1,49 +1,13 @@
 package record_test
 
 import (
-	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/record"
-	"github.com/agora-arena/arena/arena/token"
 )
-
-// A match whose record was in format 1 has one in format 2 that verifies, with
-// all texts and after they were erased.
-func TestUpgraded(t *testing.T) {
-	t.Parallel()
-	keys, jwks := newKeys(t, token.ES256)
-	g := played(t)
-	n := 0
-	upgraded, salts := record.Upgraded(g.rows(), func() string { n++; return fmt.Sprint("salt ", n) })
-	if len(salts) != len(g.m.Seats) || g.m.Seats[0].Salt != "" {
-		t.Fatalf("salts %v, seats %+v", salts, g.m.Seats)
-	}
-	g.m.Seats = upgraded.Match.Seats
-	if _, again := record.Upgraded(g.rows(), nil); again != nil {
-		t.Errorf("upgraded twice: %v", again)
-	}
-	before := signedPart(t, g.record(t, keys, nil))
-	if fault := verify(g.record(t, keys, nil), jwks); fault != nil {
-		t.Errorf("with texts: %v", fault)
-	}
-	g.erase(t, "ag_a")
-	file := g.record(t, keys, nil)
-	if fault := verify(file, jwks); fault != nil {
-		t.Errorf("after the erasure: %v", fault)
-	}
-	want, err := record.Erase(before, "ag_a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if after := signedPart(t, file); !bytes.Equal(want.Record, after.Record) {
-		t.Errorf("more than the texts changed:\n%s\n%s", want.Record, after.Record)
-	}
-}
 
 // Hiding removes what one agent wrote in a round, wherever the log repeats it, and
 // nothing of another agent.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,15 +15,8 @@ import (
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// The formats of records. In format 1 every text is in the log that is hashed
-// and signed. In format 2 only commitments to texts are, so that texts can be
-// erased. A match created before its agents had salts has a record in format 1:
-// its log was published without them, and records of it may have been handed
-// out, which a second chain over the same log would contradict.
-const (
-	Format1 = "arena-record-1"
-	Format2 = "arena-record-2"
-)
+// Format is the format of records. Verify refuses any other.
+const Format = "arena-record-2"
 
 // Record is a finished match. Times are RFC 3339 in UTC with milliseconds.
 type Record struct {
@@ -54,12 +48,11 @@ type Match struct {
 	StartedAt   string           `json:"started_at"`
 	FinishedAt  string           `json:"finished_at"`
 
-	// The members of format 2. match_started commits to the seed and names the
-	// version of the rules.
-	RulesVersion int            `json:"rules_version,omitempty"`
-	Seed         string         `json:"seed,omitempty"`      // decimal: it has 64 bits
-	SeedSalt     string         `json:"seed_salt,omitempty"` // see SeedCommitment
-	Game         string         `json:"game,omitempty"`      // "": the match asks questions
+	// match_started commits to the seed and names the version of the rules.
+	RulesVersion int            `json:"rules_version"`
+	Seed         string         `json:"seed"`           // decimal: it has 64 bits
+	SeedSalt     string         `json:"seed_salt"`      // see SeedCommitment
+	Game         string         `json:"game,omitempty"` // "": the match asks questions
 	GameVersion  string         `json:"game_version,omitempty"`
 	Options      map[string]int `json:"options,omitempty"`       // of the game
 	ScriptSHA256 string         `json:"script_sha256,omitempty"` // of the game's script; "": it is built in
@@ -109,9 +102,9 @@ type Answer struct {
 	Receipt   *Receipt      `json:"receipt,omitempty"`
 }
 
-// Receipt is what the arena had from the agent, and since when.
+// Receipt says since when the arena had the answer. It has no hash of it: a
+// short answer that was erased could be guessed from one.
 type Receipt struct {
-	SHA256    string `json:"sha256,omitempty"` // of the answer; only in format 1, since a short answer can be guessed from it
 	ArrivedAt string `json:"arrived_at"`
 }
 
@@ -135,14 +128,6 @@ type Rows struct {
 	Erased  map[string]string // commitments of erased texts, by pointer into the record
 }
 
-// format returns the format of the record.
-func (r Rows) format() string {
-	if len(r.Erased) > 0 || slices.ContainsFunc(r.Match.Seats, func(s arena.Seat) bool { return s.Salt != "" }) {
-		return Format2
-	}
-	return Format1
-}
-
 // New returns the record of a finished match. The error is an *arena.Error with
 // the code conflict if the match has no record, otherwise the rows are faulty.
 func New(arenaURL string, rows Rows) (Record, error) {
@@ -154,12 +139,10 @@ func New(arenaURL string, rows Rows) (Record, error) {
 		return Record{}, arena.Errorf(arena.CodeConflict, "the log of match %s has been dropped, and a record needs it", m.ID)
 	}
 	b := builder{seat: map[string]int{}, arrived: map[turn]string{}}
-	b.r = Record{Format: rows.format(), Arena: arenaURL, Match: matchOf(m), RatingChanges: []Change{}, Rounds: []Round{}}
+	b.r = Record{Format: Format, Arena: arenaURL, Match: matchOf(m), RatingChanges: []Change{}, Rounds: []Round{}}
 	var err error
-	if b.r.Format == Format2 {
-		if b.conceal, err = newConcealer(rows); err != nil {
-			return Record{}, fmt.Errorf("record of match %s: %w", m.ID, err)
-		}
+	if b.conceal, err = newConcealer(rows); err != nil {
+		return Record{}, fmt.Errorf("record of match %s: %w", m.ID, err)
 	}
 	for _, step := range []func(Rows) error{b.addSeats, b.addLog, b.addSeed} {
 		if err := step(rows); err != nil {
@@ -218,16 +201,13 @@ type turn struct {
 // builder makes a Record.
 type builder struct {
 	r       Record
-	conceal *concealer      // nil: format 1
+	conceal *concealer
 	seat    map[string]int  // place of each agent among the seats
 	arrived map[turn]string // when each seat's outcome was known
 }
 
 // text returns a value at a place of the record.
 func (b *builder) text(agentID string, value json.RawMessage, place string, args ...any) (Text, error) {
-	if b.conceal == nil {
-		return Text{Value: value}, nil
-	}
 	return b.conceal.text(fmt.Sprintf(place, args...), agentID, value)
 }
 
@@ -242,7 +222,7 @@ func (b *builder) addSeats(rows Rows) error {
 		if err != nil {
 			return err
 		}
-		if _, erased := b.erased("/seats/%d/version", i); s.Version != "" || erased {
+		if _, erased := b.conceal.erased[fmt.Sprintf("/seats/%d/version", i)]; s.Version != "" || erased {
 			version, err := json.Marshal(s.Version)
 			if err == nil {
 				seat.Version, err = b.text(s.AgentID, version, "/seats/%d/version", i)
@@ -256,25 +236,18 @@ func (b *builder) addSeats(rows Rows) error {
 	return nil
 }
 
-// erased returns the commitment to an erased text.
-func (b *builder) erased(place string, args ...any) (commitment string, ok bool) {
-	if b.conceal != nil {
-		commitment, ok = b.conceal.erased[fmt.Sprintf(place, args...)]
-	}
-	return commitment, ok
-}
-
 // addLog adds the log, its chain and the rating changes of its last event.
 func (b *builder) addLog(rows Rows) error {
 	events := rows.Events
 	h := sha256.Sum256([]byte(b.r.Match.MatchID))
 	for i, e := range events {
 		line, err := strictjson.Canonical(e.AppendJSON(nil))
-		hashed := line
-		if err == nil && b.conceal != nil {
-			if line, _, err = b.conceal.event(i, e, line); err == nil {
-				hashed, err = folded(line)
-			}
+		if err == nil {
+			line, _, err = b.conceal.event(i, e, line)
+		}
+		var hashed json.RawMessage
+		if err == nil {
+			hashed, err = folded(line)
 		}
 		if err != nil {
 			return fmt.Errorf("event %d: %w", e.Seq, err)
@@ -302,17 +275,15 @@ func (b *builder) addLog(rows Rows) error {
 // addSeed adds what match_started committed to.
 func (b *builder) addSeed(rows Rows) error {
 	i := slices.IndexFunc(rows.Events, func(e arena.Event) bool { return e.Type == arena.EventMatchStarted })
-	if b.conceal == nil || i < 0 {
-		return nil
+	if i < 0 {
+		return errors.New("there is no match_started")
 	}
 	var started arena.MatchStartedBody
 	if err := json.Unmarshal(rows.Events[i].Body, &started); err != nil {
 		return fmt.Errorf("event %d: %w", rows.Events[i].Seq, err)
 	}
 	b.r.Match.RulesVersion = started.RulesVersion
-	if started.SeedCommitment != "" {
-		b.r.Match.Seed, b.r.Match.SeedSalt = strconv.FormatUint(rows.Match.Seed, 10), rows.Match.SeedSalt
-	}
+	b.r.Match.Seed, b.r.Match.SeedSalt = strconv.FormatUint(rows.Match.Seed, 10), rows.Match.SeedSalt
 	return nil
 }
 
@@ -342,9 +313,6 @@ func (b *builder) addRound(round arena.Round, answers []arena.Answer) error {
 				return err
 			}
 			v.Receipt = &Receipt{ArrivedAt: b.arrived[turn{a.Round, a.AgentID}]}
-			if b.conceal == nil {
-				v.Receipt.SHA256 = sum(reply)
-			}
 		}
 		made.Answers = append(made.Answers, v)
 	}
@@ -352,18 +320,19 @@ func (b *builder) addRound(round arena.Round, answers []arena.Answer) error {
 	return nil
 }
 
-// ReceiptOf is the receipt for an answer that the arena had at a time. It is
-// the same as in the record of the match.
+// ReceiptOf is the receipt for an answer that the arena had at a time, as its
+// agent gets it.
 func ReceiptOf(answer arena.AnswerBody, at time.Time) (arena.Receipt, error) {
 	data, err := strictjson.CanonicalOf(answer)
 	if err != nil {
 		return arena.Receipt{}, fmt.Errorf("receipt: %w", err)
 	}
-	return arena.Receipt{SHA256: sum(data), ArrivedAt: at}, nil
+	sum := sha256.Sum256(data)
+	return arena.Receipt{SHA256: hex.EncodeToString(sum[:]), ArrivedAt: at}, nil
 }
 
-// Signature is the arena's, over a record in the form of RFC 8785: in format 1
-// over its exact bytes, in format 2 over the record without texts and salts.
+// Signature is the arena's, over a record without texts and salts in the form of
+// RFC 8785.
 type Signature struct {
 	Alg   string `json:"alg"`
 	KID   string `json:"kid"`
@@ -376,12 +345,12 @@ type Signed struct {
 	Signature Signature       `json:"signature"`
 }
 
-// Sign puts r into its canonical form and has it signed. The signature of a
-// record in format 2 covers its commitments, not the texts.
+// Sign puts r into its canonical form and has it signed. The signature covers the
+// commitments, not the texts.
 func Sign(r Record, sign func(payload []byte) (Signature, error)) (Signed, error) {
 	document, err := strictjson.CanonicalOf(r)
-	payload := document
-	if err == nil && r.Format == Format2 {
+	var payload json.RawMessage
+	if err == nil {
 		payload, err = folded(document)
 	}
 	if err != nil {
@@ -397,11 +366,6 @@ func Sign(r Record, sign func(payload []byte) (Signature, error)) (Signed, error
 // next returns h(n) from h(n-1) and event n.
 func next(h [sha256.Size]byte, event []byte) [sha256.Size]byte {
 	return sha256.Sum256(append(h[:], event...))
-}
-
-func sum(data []byte) string {
-	s := sha256.Sum256(data)
-	return hex.EncodeToString(s[:])
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(arena.TimeFormat) }

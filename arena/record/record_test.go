@@ -127,7 +127,7 @@ func played(t testing.TB) *game {
 			{AgentID: "ag_a", Before: arena.StartRating, After: 1_480_000, Delta: down, K: 40, Score: 0, Matches: 1},
 		},
 	})
-	return g
+	return g.salted(t)
 }
 
 // record makes the record after a change of its parts.
@@ -193,30 +193,32 @@ func TestVerify_good(t *testing.T) {
 func TestVerify_one_changed_byte(t *testing.T) {
 	t.Parallel()
 	keys, jwks := newKeys(t, token.ES256)
-	file := played(t).record(t, keys, nil)
 	places := map[string]int{}
-	try := func(i int, b byte) {
-		changed := bytes.Clone(file)
-		changed[i] = b
-		f := verify(changed, jwks)
-		if f == nil {
-			t.Fatalf("byte %d, %q instead of %q, was not seen: …%s…", i, b, file[i], file[max(0, i-40):min(len(file), i+40)])
+	for name, g := range map[string]*game{"sealed": played(t), "live": talkative(t)} {
+		file := g.record(t, keys, nil)
+		try := func(i int, b byte) {
+			changed := bytes.Clone(file)
+			changed[i] = b
+			f := verify(changed, jwks)
+			if f == nil {
+				t.Fatalf("%s: byte %d, %q instead of %q, was not seen: …%s…", name, i, b, file[i], file[max(0, i-40):min(len(file), i+40)])
+			}
+			places[f.Pointer]++
 		}
-		places[f.Pointer]++
-	}
-	for _, name := range []string{"record", "signature", "alg", "kid", "value"} { // of the envelope, which nothing signs
-		try(bytes.LastIndex(file, []byte(`"`+name+`":`))+1, name[0]-'a'+'A')
-	}
-	for i := 0; i < len(file); i += 7 { // rapid takes some of the others
-		try(i, file[i]^1)
-	}
-	rapid.Check(t, func(rt *rapid.T) {
-		i := rapid.IntRange(0, len(file)-1).Draw(rt, "at")
-		if b := rapid.Byte().Draw(rt, "byte"); b != file[i] {
-			try(i, b)
+		for _, name := range []string{"record", "signature", "alg", "kid", "value"} { // of the envelope, which nothing signs
+			try(bytes.LastIndex(file, []byte(`"`+name+`":`))+1, name[0]-'a'+'A')
 		}
-	})
-	for _, want := range []string{"/record/log/0", "/record/chain/3", "/signature", "/record/rounds/0/answers/0/receipt/sha256", "/record/seats/0/points"} {
+		for i := 0; i < len(file); i += 13 { // rapid takes some of the others
+			try(i, file[i]^1)
+		}
+		rapid.Check(t, func(rt *rapid.T) {
+			i := rapid.IntRange(0, len(file)-1).Draw(rt, "at")
+			if b := rapid.Byte().Draw(rt, "byte"); b != file[i] {
+				try(i, b)
+			}
+		})
+	}
+	for _, want := range []string{"/record/log/0", "/record/chain/3", "/signature", "/record/rounds/0/answers/0/answer/commitment", "/record/rounds/0/answers/0/receipt/arrived_at"} {
 		if places[want] == 0 {
 			t.Errorf("no change was found at %s; places: %v", want, places)
 		}
@@ -228,7 +230,6 @@ func TestVerify_disagreeing_parts(t *testing.T) {
 	t.Parallel()
 	keys, jwks := newKeys(t, token.ES256)
 	for place, change := range map[string]func(*record.Record){
-		"/record/format":                                func(r *record.Record) { r.Format = "arena-record-3" },
 		"/record/chain":                                 func(r *record.Record) { r.Chain = r.Chain[1:] },
 		"/record/chain/2":                               func(r *record.Record) { r.Chain[2] = r.Chain[1] },
 		"/record/log/4":                                 func(r *record.Record) { r.Log[4] = r.Log[3] },
@@ -240,7 +241,7 @@ func TestVerify_disagreeing_parts(t *testing.T) {
 		"/record/rounds/0/answers":                      func(r *record.Record) { r.Rounds[0].Answers = r.Rounds[0].Answers[:1] },
 		"/record/rounds/0/answers/0/agent_id":           func(r *record.Record) { r.Rounds[0].Answers[0].AgentID = "ag_c" },
 		"/record/rounds/0/answers/0/receipt":            func(r *record.Record) { r.Rounds[0].Answers[0].Receipt = nil },
-		"/record/rounds/0/answers/0/receipt/sha256":     func(r *record.Record) { r.Rounds[0].Answers[0].Answer.Value = json.RawMessage(`{"answer":"no"}`) },
+		"/record/rounds/0/answers/0/answer/commitment":  func(r *record.Record) { r.Rounds[0].Answers[0].Answer.Value = json.RawMessage(`{"answer":"no"}`) },
 		"/record/rounds/0/answers/0/receipt/arrived_at": func(r *record.Record) { r.Rounds[0].Answers[0].Receipt.ArrivedAt = r.Match.FinishedAt },
 		"/record/rounds/1/answers/0/points":             func(r *record.Record) { r.Rounds[1].Answers[0].Points++ },
 		"/record/rounds/1/answers/1/outcome":            func(r *record.Record) { r.Rounds[1].Answers[1].Outcome = arena.OutcomeError },
@@ -273,6 +274,22 @@ func TestVerify_disagreeing_parts(t *testing.T) {
 	last.Body = bytes.ReplaceAll(bytes.ReplaceAll(last.Body, []byte("1520.000"), []byte("1530.000")), []byte(":20.000"), []byte(":30.000"))
 	if f := verify(g.record(t, keys, nil), jwks); f == nil || f.Pointer != "/record/rating_changes" {
 		t.Errorf("ratings out of nothing: %v", f)
+	}
+}
+
+// A file that names another format is refused for that, whatever else is in it.
+func TestVerify_another_format(t *testing.T) {
+	t.Parallel()
+	keys, jwks := newKeys(t, token.ES256)
+	good := played(t).record(t, keys, nil)
+	for _, format := range []string{"arena-record-1", "arena-record-3", ""} {
+		other := bytes.Replace(good, []byte(record.Format), []byte(format), 1)
+		more := bytes.Replace(other, []byte(`{"record":{`), []byte(`{"record":{"a":0,`), 1)
+		for _, file := range [][]byte{other, more} {
+			if f := verify(file, jwks); f == nil || f.Pointer != "/record/format" || f.Reason != fmt.Sprintf("is %q; this version reads %q", format, record.Format) {
+				t.Errorf("%q: found %v", format, f)
+			}
+		}
 	}
 }
 

@@ -16,11 +16,11 @@ import (
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// Text is a value that a person wrote or chose. In format 1 it is the value
-// itself. In format 2 it is a commitment with the value and a salt, or the
-// commitment alone if the value was erased.
+// Text is a value that a person wrote or chose: a commitment with the value and a
+// salt, or the commitment alone if the value was erased. Where nobody wrote
+// anything, it is the value itself: null, or a task as the arena made it.
 type Text struct {
-	Commitment string          // "" in format 1
+	Commitment string          // "": the value itself
 	Salt       string          // 16 bytes in base64url without padding
 	Value      json.RawMessage // RFC 8785; nil: erased
 }
@@ -31,7 +31,7 @@ func (t Text) Erased() bool { return t.Commitment != "" && t.Value == nil }
 // null reports whether the value is JSON's null: there was never a text.
 func (t Text) null() bool { return t.Commitment == "" && (t.Value == nil || string(t.Value) == "null") }
 
-// MarshalJSON writes the value in format 1, and an object in format 2.
+// MarshalJSON writes an object, or the value if there is no commitment.
 func (t Text) MarshalJSON() ([]byte, error) {
 	switch {
 	case t.Commitment != "":
@@ -74,7 +74,7 @@ func orEmpty(v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// isText reports whether an object of a record in format 2 is a Text: its
+// isText reports whether an object of a record is a Text: its
 // members are commitment, salt and text, or commitment alone.
 func isText[V any](m map[string]V) bool {
 	_, commitment := m["commitment"]
@@ -166,8 +166,8 @@ func mapped(data json.RawMessage, f func(pointer, owner string, t map[string]any
 	return strictjson.CanonicalOf(v)
 }
 
-// folded returns a record or an event of format 2 with nothing but the
-// commitments of its texts: what is hashed and signed.
+// folded returns a record or an event with nothing but the commitments of its
+// texts: what is hashed and signed.
 func folded(data json.RawMessage) (json.RawMessage, error) {
 	return mapped(data, func(_, _ string, t map[string]any) (any, error) { return committed(t), nil })
 }

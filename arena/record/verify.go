@@ -43,25 +43,25 @@ func Verify(data []byte, check func(payload []byte, s Signature) error, replays 
 	if err := decode("", data, &signed); err != nil {
 		return Record{}, err
 	}
+	// A record of another format may have other members: that is no fault of theirs.
+	var named struct{ Format string }
+	if err := json.Unmarshal(signed.Record, &named); err == nil && named.Format != Format {
+		return Record{}, fault("/record/format", "is %q; this version reads %q", named.Format, Format)
+	}
 	var r Record
 	if err := decode("/record", signed.Record, &r); err != nil {
 		return Record{}, err
-	}
-	if r.Format != Format1 && r.Format != Format2 {
-		return r, fault("/record/format", "is %q, want %q or %q", r.Format, Format1, Format2)
 	}
 	// The decoder takes a name in any case, and no signature covers those around
 	// the record.
 	if again, err := strictjson.CanonicalOf(signed); err != nil || !bytes.Equal(again, data) {
 		return r, fault("", "the members are not spelled as those of a signed record")
 	}
-	payload := signed.Record
-	if r.Format == Format2 {
-		var err error
-		if payload, r.Erased, err = openTexts(signed.Record); err != nil {
-			return r, err
-		}
+	payload, erased, err := openTexts(signed.Record)
+	if err != nil {
+		return r, err
 	}
+	r.Erased = erased
 	c := &checker{r: &r}
 	for _, step := range []func() error{c.chain, c.readLog, c.seed, c.reveals, c.rounds, c.seats, c.ratings} {
 		if err := step(); err != nil {
@@ -79,8 +79,7 @@ func Verify(data []byte, check func(payload []byte, s Signature) error, replays 
 	return r, nil
 }
 
-// openTexts checks every text of a record in format 2 against its commitment. It
-// returns the record without texts and salts, and how many texts were erased, by
+// openTexts checks every text of a record against its commitment. It returns the record without texts and salts, and how many texts were erased, by
 // agent.
 func openTexts(document json.RawMessage) (payload json.RawMessage, erased map[string]int, err error) {
 	erased = map[string]int{}
@@ -157,14 +156,11 @@ func (c *checker) chain() error {
 	if len(r.Log) != len(r.Chain) {
 		return fault("/record/chain", "%d links for %d events", len(r.Chain), len(r.Log))
 	}
-	lines := r.Log
-	if r.Format == Format2 {
-		lines = make([]json.RawMessage, len(r.Log))
-		for i, e := range r.Log {
-			var err error
-			if lines[i], err = folded(e); err != nil {
-				return fault(fmt.Sprintf("/record/log/%d", i), "%v", err)
-			}
+	lines := make([]json.RawMessage, len(r.Log))
+	for i, e := range r.Log {
+		var err error
+		if lines[i], err = folded(e); err != nil {
+			return fault(fmt.Sprintf("/record/log/%d", i), "%v", err)
 		}
 	}
 	h := sha256.Sum256([]byte(r.Match.MatchID))

@@ -33,7 +33,7 @@ type VerifyCmd struct {
 // Help describes what is checked.
 func (c *VerifyCmd) Help() string {
 	return `Checks the signed record of a match without asking the arena: the canonical form,
-the hash chain over the log, every commitment, the receipts against the answers,
+the hash chain over the log, every commitment, the receipts against the log,
 the points against the verdicts, the rating changes against each other, and the
 signature. Games are played again from the seed and the answers, and every move,
 position and point is compared. Names the first place that is wrong and exits

@@ -357,16 +357,3 @@ func eraseOwner(f *fixture) {
 		}
 	}
 }
-
-// The record of an older match gets format 2 once.
-func saltSeats(f *fixture) {
-	ctx := f.t.Context()
-	f.league("trivia")
-	f.agents("a", "b")
-	f.over("m_1", start, "ag_a", "ag_b")
-	salts := map[string]string{"ag_a": "salt a", "ag_b": "salt b"}
-	f.ok(f.SaltSeats(ctx, "m_1", salts))
-	f.equal("salt b", must(f.Match(ctx, "m_1"))(f).Seats[1].Salt)
-	f.fails(arena.CodeConflict, f.SaltSeats(ctx, "m_1", salts))
-	f.fails(arena.CodeNotFound, f.SaltSeats(ctx, "m_none", salts))
-}

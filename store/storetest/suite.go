@@ -20,7 +20,6 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"SuspendOwner":                         suspendOwner,
 		"RotateToken":                          rotateToken,
 		"EraseOwner":                           eraseOwner,
-		"SaltSeats":                            saltSeats,
 		"SigningKeys":                          signingKeys,
 		"FirstSigningKey/nodes_agree":          firstSigningKey,
 		"CreateAgent":                          createAgent,

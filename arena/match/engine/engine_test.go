@@ -99,14 +99,14 @@ func (b *bench) match(change ...func(*arena.Settings)) string {
 	b.t.Helper()
 	now := time.Now()
 	m := arena.Match{
-		ID: arena.NewID(arena.MatchPrefix, now), League: slug, Status: arena.MatchScheduled, Settings: settings(), Seed: 7,
+		ID: arena.NewID(arena.MatchPrefix, now), League: slug, Status: arena.MatchScheduled, Settings: settings(), Seed: 7, SeedSalt: seedSalt,
 		CreatedAt: now, StartsAt: now.Add(-time.Second),
 	}
 	for _, c := range change {
 		c(&m.Settings)
 	}
 	for i := range len(b.agent) {
-		m.Seats = append(m.Seats, arena.Seat{No: i, AgentID: agentID(i), State: arena.SeatActive})
+		m.Seats = append(m.Seats, arena.Seat{No: i, AgentID: agentID(i), State: arena.SeatActive, Salt: "salt of " + agentID(i)})
 	}
 	_, err := b.store.CreateMatch(b.t.Context(), m, arena.Event{MatchID: m.ID, At: now, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)})
 	b.ok(err)

@@ -162,10 +162,8 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 		League: mr.m.League, Format: mr.m.Settings.Format, Visibility: mr.m.Settings.Visibility,
 		Rated: mr.m.Settings.Rated, TotalRounds: totalRounds(mr.m.Settings), Seats: mr.briefs(), RulesVersion: mr.m.Settings.RulesInForce(), Game: mr.m.Settings.Game.Brief(),
 	}
-	if mr.m.SeedSalt != "" { // else an earlier version created the match
-		if started.SeedCommitment, err = record.SeedCommitment(mr.m.ID, mr.m.SeedSalt, mr.m.Seed); err != nil {
-			return nil, err
-		}
+	if started.SeedCommitment, err = record.SeedCommitment(mr.m.ID, mr.m.SeedSalt, mr.m.Seed); err != nil {
+		return nil, err
 	}
 	events := append([]arena.Event{mr.event(arena.EventMatchStarted, "", 0, started)}, left...)
 

@@ -62,7 +62,7 @@ func TestEngine_Offers(t *testing.T) {
 	}
 	_, file, _ := b.record(m.ID)
 	r, err := record.Verify(file, func([]byte, record.Signature) error { return nil })
-	if err != nil || !bytes.Contains(file, []byte(plan)) || r.Format != record.Format2 {
+	if err != nil || !bytes.Contains(file, []byte(plan)) || r.Format != record.Format {
 		t.Errorf("the record: %s, %v", r.Format, err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/agora-arena/arena/league/game"
 )
 
-// playRecorded plays a match that has a record in format 2.
+// playRecorded plays a match that has a record.
 func (b *bench) playRecorded(change func(*arena.Settings)) string {
 	b.t.Helper()
 	k := b.maker()

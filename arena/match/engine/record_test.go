@@ -70,7 +70,7 @@ func TestEngine_record_after_erasure(t *testing.T) {
 		b.ok(err)
 		return r
 	}
-	if r := verify(file); r.Format != record.Format2 || r.Match.Seed != "7" || r.Match.SeedSalt != seedSalt || r.Match.RulesVersion != arena.RulesVersion {
+	if r := verify(file); r.Format != record.Format || r.Match.Seed != "7" || r.Match.SeedSalt != seedSalt || r.Match.RulesVersion != arena.RulesVersion {
 		t.Errorf("%+v", r)
 	}
 	for i, packed := range []bool{false, true} {
