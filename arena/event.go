@@ -67,8 +67,8 @@ func NewEvent(e Event, body any) (Event, error) {
 	return e, nil
 }
 
-// RulesVersion is the version of docs/rules.md for matches that are created now.
-// Version 2 added the sudden death of an elimination.
+// RulesVersion is the version of docs/rules.md. A match stores the one that it was
+// created under.
 const RulesVersion = 2
 
 // TimeFormat is RFC 3339 in UTC with milliseconds, the form of every

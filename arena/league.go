@@ -200,11 +200,8 @@ type Settings struct {
 
 	MaxTokensPolicy TokenPolicy `json:"max_tokens_policy,omitempty"` // of answers over the token limit; "": note
 
-	RulesVersion int `json:"rules_version,omitempty"` // of a match; 0 in a league, and in a match that an earlier version created
+	RulesVersion int `json:"rules_version,omitempty"` // of a match; 0 in a league
 }
-
-// RulesInForce returns the version of docs/rules.md by which a match is played.
-func (s Settings) RulesInForce() int { return max(s.RulesVersion, 1) }
 
 // TokenPolicy is the treatment of answers over their token limit.
 type TokenPolicy string

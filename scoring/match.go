@@ -130,9 +130,9 @@ func LastRound(settings arena.Settings) int {
 const SuddenDeathRounds = 5
 
 // SuddenDeath reports whether a match may have a sudden death: it is an
-// elimination with an open end under version 2 of the rules.
+// elimination with an open end.
 func SuddenDeath(settings arena.Settings) bool {
-	return settings.RulesInForce() >= 2 && settings.Format == arena.FormatElimination && settings.Rounds == 0
+	return settings.Format == arena.FormatElimination && settings.Rounds == 0
 }
 
 // Leaders returns the indexes of the active seats of an elimination that no

@@ -78,6 +78,9 @@ func (c *checker) seed() error {
 	if m.RulesVersion != started.RulesVersion {
 		return fault("/record/match/rules_version", "is not that of match_started, %d", started.RulesVersion)
 	}
+	if m.RulesVersion != arena.RulesVersion {
+		return fault("/record/match/rules_version", "is %d; this version checks matches under the rules of version %d", m.RulesVersion, arena.RulesVersion)
+	}
 	if !reflect.DeepEqual(m.GameSpec().Brief(), started.Game) {
 		return fault("/record/match/game", "the game and its settings are not those of match_started")
 	}

@@ -308,19 +308,24 @@ func TestVerify_disagreeing_texts(t *testing.T) {
 	t.Parallel()
 	keys, jwks := newKeys(t, token.ES256)
 	for place, change := range map[string]func(*record.Record){
-		"/record/match/seed":                        func(r *record.Record) { r.Match.Seed = "8" },
-		"/record/match/seed_salt":                   func(r *record.Record) { r.Match.SeedSalt = "" },
-		"/record/match/rules_version":               func(r *record.Record) { r.Match.RulesVersion++ },
-		"/record/log/3":                             func(r *record.Record) { r.Log[3] = r.Log[4] },
-		"/record/rounds/0/answers/0/receipt":        func(r *record.Record) { r.Rounds[0].Answers[0].Answer = record.Text{} },
-		"/record/rounds/0/answers/0/answer":         func(r *record.Record) { r.Rounds[0].Answers[0].Answer = r.Rounds[0].Answers[1].Answer },
-		"/record/rounds/0/task":                     func(r *record.Record) { r.Rounds[0].Task = json.RawMessage(`{"description":"Mot"}`) },
+		"/record/match/seed":                 func(r *record.Record) { r.Match.Seed = "8" },
+		"/record/match/seed_salt":            func(r *record.Record) { r.Match.SeedSalt = "" },
+		"/record/match/rules_version":        func(r *record.Record) { r.Match.RulesVersion++ },
+		"/record/log/3":                      func(r *record.Record) { r.Log[3] = r.Log[4] },
+		"/record/rounds/0/answers/0/receipt": func(r *record.Record) { r.Rounds[0].Answers[0].Answer = record.Text{} },
+		"/record/rounds/0/answers/0/answer":  func(r *record.Record) { r.Rounds[0].Answers[0].Answer = r.Rounds[0].Answers[1].Answer },
+		"/record/rounds/0/task":              func(r *record.Record) { r.Rounds[0].Task = json.RawMessage(`{"description":"Mot"}`) },
 	} {
 		if f := verify(talkative(t).record(t, keys, change), jwks); f == nil || f.Pointer != place {
 			t.Errorf("%s: found %v", place, f)
 		}
 	}
 	g := talkative(t)
+	g.log[0].Body = bytes.Replace(g.log[0].Body, []byte(`"rules_version":2`), []byte(`"rules_version":3`), 1)
+	if f := verify(g.record(t, keys, nil), jwks); f == nil || f.Pointer != "/record/match/rules_version" || !strings.HasPrefix(f.Reason, "is 3;") {
+		t.Errorf("a match under other rules: %v", f)
+	}
+	g = talkative(t)
 	g.log[0].Body = bytes.Replace(g.log[0].Body, []byte("seed_commitment"), []byte("seed_promise"), 1)
 	if f := verify(g.record(t, keys, func(r *record.Record) { r.Match.Seed = "1" }), jwks); f == nil || f.Pointer != "/record/match/seed" {
 		t.Errorf("a seed that nothing committed to: %v", f)

@@ -61,7 +61,7 @@ func TestElimination_spares(t *testing.T) {
 func suddenDeath(t *testing.T, rounds ...[]game.Reply) game.Position {
 	t.Helper()
 	p := position(arena.Settings{
-		Format: arena.FormatElimination, Judge: arena.JudgeSpec{Kind: arena.JudgeNumber}, MaxRounds: 2, RulesVersion: arena.RulesVersion,
+		Format: arena.FormatElimination, Judge: arena.JudgeSpec{Kind: arena.JudgeNumber}, MaxRounds: 2,
 	})
 	var err error
 	if p.State, err = gameOf(t, p.Settings).Init(t.Context(), p); err != nil {
@@ -136,23 +136,16 @@ func TestElimination_suddenDeath(t *testing.T) {
 	}
 }
 
-// A match with a number of rounds, and one that was created under version 1 of
-// the rules, ends with its last round.
-func TestElimination_endsAtTheCap(t *testing.T) {
+// A match with a number of rounds ends with its last round.
+func TestElimination_fixedRounds(t *testing.T) {
 	t.Parallel()
-	for name, s := range map[string]arena.Settings{
-		"fixed":     {Rounds: 2, RulesVersion: arena.RulesVersion},
-		"version 1": {MaxRounds: 2},
-	} {
-		s.Format, s.Judge.Kind = arena.FormatElimination, arena.JudgeNumber
-		p := position(s)
-		g := gameOf(t, s)
-		if state, err := g.Init(t.Context(), p); state != nil || err != nil {
-			t.Errorf("%s: state %s, %v", name, state, err)
-		}
-		p.Round = 3
-		if !over(t, s, p) {
-			t.Errorf("%s: not over", name)
-		}
+	s := arena.Settings{Format: arena.FormatElimination, Judge: arena.JudgeSpec{Kind: arena.JudgeNumber}, Rounds: 2}
+	p := position(s)
+	if state, err := gameOf(t, s).Init(t.Context(), p); state != nil || err != nil {
+		t.Errorf("state %s, %v", state, err)
+	}
+	p.Round = 3
+	if !over(t, s, p) {
+		t.Error("not over")
 	}
 }

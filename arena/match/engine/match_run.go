@@ -160,7 +160,7 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 	}
 	started := arena.MatchStartedBody{
 		League: mr.m.League, Format: mr.m.Settings.Format, Visibility: mr.m.Settings.Visibility,
-		Rated: mr.m.Settings.Rated, TotalRounds: totalRounds(mr.m.Settings), Seats: mr.briefs(), RulesVersion: mr.m.Settings.RulesInForce(), Game: mr.m.Settings.Game.Brief(),
+		Rated: mr.m.Settings.Rated, TotalRounds: totalRounds(mr.m.Settings), Seats: mr.briefs(), RulesVersion: mr.m.Settings.RulesVersion, Game: mr.m.Settings.Game.Brief(),
 	}
 	if started.SeedCommitment, err = record.SeedCommitment(mr.m.ID, mr.m.SeedSalt, mr.m.Seed); err != nil {
 		return nil, err
