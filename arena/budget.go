@@ -265,19 +265,21 @@ type Pace struct {
 // PaceWindow is the time in which Pace.MatchesPerDay counts matches.
 const PaceWindow = 24 * time.Hour
 
-// DefaultPace is the pace of a ladder that sets none.
-func DefaultPace() Pace { return Pace{MatchesPerDay: 24, Pause: 10 * time.Minute} }
-
-// PaceInForce returns the pace of a league. A ladder that sets none, because an
-// earlier version created it, has the default.
-func (s Settings) PaceInForce() Pace {
-	switch {
-	case s.Pace != nil:
-		return *s.Pace
-	case s.Format == FormatLadder:
-		return DefaultPace()
+// DefaultPace returns the pace of a league that is created without one: only
+// ladders have limits.
+func DefaultPace(f Format) Pace {
+	if f != FormatLadder {
+		return Pace{}
 	}
-	return Pace{}
+	return Pace{MatchesPerDay: 24, Pause: 10 * time.Minute}
+}
+
+// PaceInForce returns the pace of a league.
+func (s Settings) PaceInForce() Pace {
+	if s.Pace == nil {
+		return Pace{}
+	}
+	return *s.Pace
 }
 
 // Played sums up the matches of an agent in a league.

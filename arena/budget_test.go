@@ -167,7 +167,7 @@ func TestBudgetUse_Forecast(t *testing.T) {
 
 func TestPace_Ready(t *testing.T) {
 	t.Parallel()
-	p, now := arena.DefaultPace(), at(t, "2026-11-24T12:00:00Z")
+	p, now := arena.DefaultPace(arena.FormatLadder), at(t, "2026-11-24T12:00:00Z")
 	for _, test := range []struct {
 		name string
 		of   arena.Played
@@ -181,14 +181,6 @@ func TestPace_Ready(t *testing.T) {
 	} {
 		if got := p.Ready(test.of); !got.Equal(test.want) {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
-		}
-	}
-	fast := arena.Pace{}
-	for s, want := range map[*arena.Settings]arena.Pace{
-		{Format: arena.FormatLadder}: p, {Format: arena.FormatSwiss}: fast, {Format: arena.FormatLadder, Pace: &fast}: fast,
-	} {
-		if got := s.PaceInForce(); got != want {
-			t.Errorf("%s: %+v, want %+v", s.Format, got, want)
 		}
 	}
 }

@@ -196,7 +196,7 @@ type Settings struct {
 	Debate     *DebateSpec    `json:"debate,omitempty"` // nil: every seat answers the same task
 	Game       *GameSpec      `json:"game,omitempty"`   // nil: the league asks questions
 
-	Pace *Pace `json:"pace,omitempty"` // nil in a match, and in leagues that an earlier version created; see PaceInForce
+	Pace *Pace `json:"pace,omitempty"` // nil in a match and in a league without limits; see PaceInForce
 
 	MaxTokensPolicy TokenPolicy `json:"max_tokens_policy,omitempty"` // of answers over the token limit; "": note
 

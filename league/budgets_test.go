@@ -117,11 +117,11 @@ func simulateDay(t *testing.T, agents int) {
 			if !a.Budget.Hours.Next(m.StartedAt, zone).Equal(m.StartedAt) {
 				t.Errorf("agent %s plays outside its hours: %s", a.ID, m.StartedAt)
 			}
-			if at := last[a.ID]; !at.IsZero() && m.StartedAt.Sub(at) < arena.DefaultPace().Pause {
+			if at := last[a.ID]; !at.IsZero() && m.StartedAt.Sub(at) < arena.DefaultPace(arena.FormatLadder).Pause {
 				t.Errorf("agent %s plays %s after its last match", a.ID, m.StartedAt.Sub(at))
 			}
 			last[a.ID] = m.FinishedAt
-			if count[a.ID]++; count[a.ID] > arena.DefaultPace().MatchesPerDay {
+			if count[a.ID]++; count[a.ID] > arena.DefaultPace(arena.FormatLadder).MatchesPerDay {
 				t.Errorf("agent %s plays %d matches in 24 h", a.ID, count[a.ID])
 			}
 			key := a.ID + m.StartedAt.In(zone).Format(time.DateOnly)
@@ -153,16 +153,6 @@ func TestScheduler_filler(t *testing.T) {
 		if len(w.matches) != most {
 			t.Errorf("filler %t: %d matches, want %d", filler, len(w.matches), most)
 		}
-	}
-}
-
-// A league of before there was a pace has the default one.
-func TestScheduler_paceOfOldLeagues(t *testing.T) {
-	t.Parallel()
-	w := newWorld([]arena.League{ladderLeague(func(l *arena.League) { l.Settings.Pace, l.Settings.Rated = nil, false })}, "ann", "bob")
-	simulate(t, w, w.scheduler(t), 23*time.Hour)
-	if len(w.matches) != arena.DefaultPace().MatchesPerDay {
-		t.Errorf("%d matches, want %d", len(w.matches), arena.DefaultPace().MatchesPerDay)
 	}
 }
 

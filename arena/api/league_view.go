@@ -91,8 +91,7 @@ func (b *leagueBody) settings() arena.Settings {
 		Options: b.FormatOptions.options(), Debate: b.Debate.spec(), Game: b.Game.spec(), Canary: b.Canary,
 	}
 	if b.Pace != nil {
-		usual := arena.Settings{Format: cmp.Or(s.Format, arena.FormatLadder)}
-		s.Pace = b.Pace.apply(usual.PaceInForce())
+		s.Pace = b.Pace.apply(arena.DefaultPace(cmp.Or(s.Format, arena.FormatLadder)))
 	}
 	return s
 }

@@ -386,6 +386,9 @@ func defaults(s arena.Settings) arena.Settings {
 			s.Visibility = arena.VisibilitySealed
 		}
 	}
+	if pace := arena.DefaultPace(s.Format); s.Pace == nil && pace != (arena.Pace{}) {
+		s.Pace = &pace
+	}
 	if s.ScoreMode == "" {
 		s.ScoreMode = arena.ScoreMatch
 	}

@@ -13,12 +13,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/agora-arena/agora-go/arenaagent/agora"
-	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/examples/agents"
@@ -258,25 +256,10 @@ func demoBase(local, base string) string {
 
 func demoLeagues(ctx context.Context, admin *apiclient.Client) error {
 	var have struct {
-		Items []struct {
-			Slug string     `json:"slug"`
-			Pace demoCalled `json:"pace"`
-		} `json:"items"`
+		Items []struct{} `json:"items"`
 	}
-	if err := admin.Call(ctx, http.MethodGet, "/v1/leagues", nil, &have); err != nil {
+	if err := admin.Call(ctx, http.MethodGet, "/v1/leagues", nil, &have); err != nil || len(have.Items) > 0 {
 		return err
-	}
-	for _, l := range have.Items { // of a version without pace, or of this one
-		usual := arena.DefaultPace()
-		if !slices.Contains([]string{demoTrivia, demoArithmetic, demoDebate, demoFour, demoPoker}, l.Slug) || l.Pace != (demoCalled{usual.MatchesPerDay, usual.Pause.Seconds()}) {
-			continue
-		}
-		if err := admin.Call(ctx, http.MethodPatch, "/v1/leagues/"+l.Slug, map[string]any{"pace": demoPace()}, nil); err != nil {
-			return err
-		}
-	}
-	if len(have.Items) > 0 {
-		return nil
 	}
 	var pack struct {
 		PackID string `json:"pack_id"`
@@ -361,14 +344,8 @@ func demoPace() map[string]any {
 	return map[string]any{"matches_per_day": 0, "pause_seconds": 0, "unrated_filler": true}
 }
 
-// demoCalled is how often a league calls its agents.
-type demoCalled struct {
-	MatchesPerDay int     `json:"matches_per_day"`
-	PauseSeconds  float64 `json:"pause_seconds"`
-}
-
 // demoMissing reports whether a league has to be made: an earlier start may have
-// been that of a version without it.
+// ended before it was.
 func demoMissing(ctx context.Context, admin *apiclient.Client, slug string) (bool, error) {
 	var p *apiclient.Problem
 	err := admin.Call(ctx, http.MethodGet, "/v1/leagues/"+slug, nil, nil)

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -26,28 +24,6 @@ func TestDemo_pace(t *testing.T) {
 }
 
 // The leagues of games play: a match of each ends, in whatever order.
-// The ladders of a demo that an earlier version made keep playing; those that its
-// owner has slowed down stay so.
-func TestDemo_oldLeagues(t *testing.T) {
-	t.Parallel()
-	var patched []string
-	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		if r.Method == http.MethodPatch {
-			body, _ := io.ReadAll(r.Body)
-			patched = append(patched, r.URL.Path+" "+string(body))
-		}
-		_, _ = io.WriteString(w, `{"items":[{"slug":"`+demoTrivia+`","pace":{"matches_per_day":24,"pause_seconds":600,"unrated_filler":false}},
-			{"slug":"`+demoPoker+`","pace":{"matches_per_day":2,"pause_seconds":600,"unrated_filler":false}},{"slug":"`+demoFour+`"},
-			{"slug":"mine","pace":{"matches_per_day":24,"pause_seconds":600,"unrated_filler":false}}]}`)
-	}))
-	defer fake.Close()
-	must(t, demoLeagues(t.Context(), apiclient.New(fake.URL, "x")))
-	if want := "/v1/leagues/" + demoTrivia + ` {"pace":{"matches_per_day":0,"pause_seconds":0,"unrated_filler":true}}`; len(patched) != 1 || patched[0] != want {
-		t.Errorf("changed %v, want %s", patched, want)
-	}
-}
-
 func TestDemo_games(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

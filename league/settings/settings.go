@@ -51,7 +51,7 @@ func Formats() []arena.Format {
 //   - 500 tokens, with longer answers marked;
 //   - points summed over the match, results in games;
 //   - two games a match;
-//   - the pace of arena.DefaultPace in a ladder, no limits in other formats;
+//   - the pace of arena.DefaultPace;
 //   - the options of format.Defaults.
 //
 // The rounds of a debate are its turns. Otherwise rounds, the time limit and the
@@ -114,7 +114,7 @@ func Defaults(s arena.Settings) arena.Settings {
 	if s.ScoreMode == "" {
 		s.ScoreMode = arena.ScoreMatch
 	}
-	if pace := s.PaceInForce(); pace != (arena.Pace{}) {
+	if pace := arena.DefaultPace(s.Format); s.Pace == nil && pace != (arena.Pace{}) {
 		s.Pace = &pace
 	}
 	return s
