@@ -218,40 +218,6 @@ func releaseName(ctx context.Context, tx *db.Tx, agentID string) error {
 	return err
 }
 
-// namesLock is the key of claimNames, and the name of its lock in the cluster: a
-// second node would take the claims of the first for those of other agents.
-const namesLock = "agent names"
-
-// claimNames claims the names of agents that have not claimed theirs, the
-// oldest first: those of before migration 19, and those whose name another
-// agent of that time had and has given up. A name that is still another's
-// stays as it is.
-func (s *Store) claimNames(ctx context.Context) error {
-	err := s.writeAlone(ctx, namesLock, func(ctx context.Context, tx *db.Tx) error {
-		if err := s.d.LockInCluster(ctx, tx, namesLock); err != nil {
-			return err
-		}
-		unclaimed, err := db.All(ctx, tx, func(r db.Row) (a arena.Agent, err error) { return a, r.Scan(&a.ID, &a.Name) },
-			`SELECT a.id, a.name FROM agents a WHERE a.retired_at = 0 AND NOT EXISTS (SELECT 1 FROM agent_names n WHERE n.agent_id = a.id)
-				ORDER BY a.created_at, a.id`)
-		if err != nil {
-			return err
-		}
-		for _, a := range unclaimed {
-			if err := claimName(ctx, tx, a.ID, a.Name); arena.CodeOf(err) == arena.CodeNameTaken {
-				if err := releaseName(ctx, tx, a.ID); err != nil { // those of its forms that were free
-					return err
-				}
-				s.log.WarnContext(ctx, "two agents of one name", "agent_id", a.ID, "name", a.Name)
-			} else if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return s.wrap(err, "claim the names of agents")
-}
-
 // Agent returns one agent.
 func (s *Store) Agent(ctx context.Context, id string) (arena.Agent, error) {
 	a, err := oneAgent(ctx, s.reader, id, "")

@@ -151,9 +151,6 @@ func (s *Store) HoldReaders(ctx context.Context, n int) (release func()) {
 	}
 }
 
-// ClaimNames claims the names of agents that have not claimed theirs.
-func (s *Store) ClaimNames(ctx context.Context) error { return s.claimNames(ctx) }
-
 // TimeColumn is a column that MendTimes looks at.
 type TimeColumn struct {
 	Table, Column, Only string
