@@ -234,7 +234,7 @@ func (h *historyHandlers) deliveries(ctx context.Context, in *deliveriesInput) (
 			SentAt: jsonTime(d.SentAt), ElapsedMS: milliseconds(d.Elapsed),
 			Request: strings.ToValidUTF8(string(d.Request), "\uFFFD"), Response: strings.ToValidUTF8(string(d.Response), "\uFFFD"),
 		}
-		if d.Answer != nil && !d.AnsweredAt.IsZero() {
+		if d.Answer != nil {
 			receipt, err := record.ReceiptOf(*d.Answer, d.AnsweredAt)
 			if err != nil {
 				return nil, err

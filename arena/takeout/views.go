@@ -124,7 +124,7 @@ type answer struct {
 	Outcome   arena.Outcome     `json:"outcome"`
 	Reason    string            `json:"reason,omitempty"`
 	Answer    *arena.AnswerBody `json:"answer,omitempty"`
-	ArrivedAt string            `json:"arrived_at,omitempty"`
+	ArrivedAt string            `json:"arrived_at"`
 	ElapsedMS int64             `json:"elapsed_ms"`
 	Points    *arena.Points     `json:"milli_points,omitempty"` // thousandths; when the match is over
 }

@@ -412,7 +412,7 @@ func (mr *matchRun) previous(agentID string, before int) (*arena.PreviousRound, 
 		return nil, nil
 	}
 	previous := &arena.PreviousRound{Outcome: a.Outcome, Correct: mr.correct[a.Round], Points: a.Points, Measured: a.Elapsed}
-	if a.Body == nil || a.ArrivedAt.IsZero() {
+	if a.Body == nil {
 		return previous, nil
 	}
 	receipt, err := record.ReceiptOf(*a.Body, a.ArrivedAt)
