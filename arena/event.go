@@ -303,7 +303,7 @@ type (
 	MatchVoidBody struct {
 		League   string   `json:"league"`
 		Reason   string   `json:"reason"`
-		VoidCode VoidCode `json:"void_code,omitempty"` // absent in events that were stored before it existed
+		VoidCode VoidCode `json:"void_code"`
 	}
 )
 

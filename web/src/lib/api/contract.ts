@@ -183,7 +183,7 @@ export type ArenaEvent =
   | On<'agent_resumed', { name: string; reason: PauseReason }>
   | On<'agent_left', { outcome: Outcome; reason: string }>
   | On<'match_finished', { league: string; rated: boolean; seats: (StandingBrief & { name: string })[]; rating_changes: RatingChange[] | null }>
-  | On<'match_void', { league: string; reason: string; void_code?: VoidCode }>
+  | On<'match_void', { league: string; reason: string; void_code: VoidCode }>
   | On<'viewers', { count: number }>;
 
 /** The first message of every stream. */

@@ -25,11 +25,11 @@ export function applyEvent(state: MatchState, event: ArenaEvent): MatchState {
 
 /**
  * Whether a match_void event is that of a canceled match: one that has not begun and was ended by somebody, unless its
- * snapshot says that it is void. Older logs have no code.
+ * snapshot says that it is void.
  */
-function canceled(state: MatchState, code?: VoidCode): boolean {
+function canceled(state: MatchState, code: VoidCode): boolean {
   if (state.startedAt || state.madeVoid) return false;
-  return !code || code === 'operator' || code === 'season_finished' || code.startsWith('cancelled_');
+  return code === 'operator' || code === 'season_finished' || code.startsWith('cancelled_');
 }
 
 function dispatch(state: MatchState, event: ArenaEvent): MatchState {
@@ -70,8 +70,7 @@ function dispatch(state: MatchState, event: ArenaEvent): MatchState {
       return matchFinished(state, event);
     case 'match_void':
       return {
-        ...state, status: canceled(state, event.void_code) ? 'cancelled' : 'void', voidReason: event.reason,
-        ...(event.void_code ? { voidCode: event.void_code } : {}), finishedAt: event.ts,
+        ...state, status: canceled(state, event.void_code) ? 'cancelled' : 'void', voidReason: event.reason, voidCode: event.void_code, finishedAt: event.ts,
       };
     case 'thinking':
     case 'spawn_subagent':

@@ -63,7 +63,7 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
   agent_paused: {}, agent_resumed: {},
   agent_left: { agent_id: text, outcome: text, reason: maybe(text) },
   match_finished: { rated: flag, seats: list(object(standing)), rating_changes: maybe(list(change)) },
-  match_void: { reason: text, void_code: maybe(text) },
+  match_void: { reason: text, void_code: text },
   thinking: {}, spawn_subagent: {}, tool_call: {}, tool_response: {}, subagent_done: {}, intermediate_result: {}, answer: {}, error: {},
 };
 

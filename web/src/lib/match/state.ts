@@ -115,7 +115,7 @@ export interface MatchState {
   readonly startedAt?: string;
   readonly finishedAt?: string;
   readonly voidReason?: string;
-  /** The kind of voidReason; undefined in older logs. */
+  /** The kind of voidReason. */
   readonly voidCode?: VoidCode;
   /** The snapshot says that the match is void; the log has one event for void and canceled matches. */
   readonly madeVoid?: true;
