@@ -17,8 +17,8 @@ import (
 
 // halfPlayed plays a match up to its second round without an engine: the first
 // round is closed with the texts, and seat 0 has answered the open one. rounds
-// edits the rounds before they are stored; without it their rows are those of a
-// version without turns.
+// edits the rounds before they are stored; without it they have the zero turn, as
+// those of a quiz.
 func (b *bench) halfPlayed(id string, texts []string, rounds func(*arena.Round)) {
 	b.t.Helper()
 	ctx := b.t.Context()
@@ -80,8 +80,8 @@ func (b *bench) prompted(seat, round int) string {
 	return ""
 }
 
-// A match that a version without turns left in an open round plays on.
-func TestEngine_ResumesWithoutTurns(t *testing.T) {
+// A match that another node left in an open round plays on.
+func TestEngine_TakesOverAnOpenRound(t *testing.T) {
 	t.Parallel()
 	t.Run("quiz", func(t *testing.T) {
 		t.Parallel()
@@ -119,15 +119,23 @@ func TestEngine_ResumesWithoutTurns(t *testing.T) {
 		t.Parallel()
 		b := newBench(t, right, always(says("And dogs fetch.")))
 		id := b.match(asked(arena.JudgePanel), func(s *arena.Settings) { s.Debate, s.Rounds = &arena.DebateSpec{Turns: 2}, 4 })
-		b.halfPlayed(id, []string{"Cats purr.", "Dogs bark."}, nil)
+		b.halfPlayed(id, []string{"Cats purr.", "Dogs bark."}, func(r *arena.Round) {
+			r.Turn = arena.Turn{
+				GameState: arena.GameState{Debate: &arena.DebateTurn{Half: 1, Turn: r.No, Turns: 2, For: agentID(0), Against: agentID(1), Motion: r.Task.Description}},
+				Prompts:   []arena.Prompt{{Seat: 0, Description: "for"}, {Seat: 1, Description: "against"}},
+			}
+		})
 		j := &jury{}
 		b.node("n1", j.join)
 		m, _ := b.over(id)
 		if m.Status != arena.MatchFinished {
 			t.Fatalf("match is %s: %s", m.Status, m.VoidReason)
 		}
-		if p := b.prompted(1, 2); !strings.Contains(p, `"speaker":"opponent","words":"Cats purr."`) || !strings.Contains(p, "argue AGAINST") {
+		if p := b.prompted(1, 2); p != "against" {
 			t.Errorf("prompt %q", p)
+		}
+		if p := b.prompted(1, 3); !strings.Contains(p, "argue FOR") {
+			t.Errorf("the prompt after the change of sides: %q", p)
 		}
 		var texts []string
 		for _, a := range j.asked[0].Answers {

@@ -246,11 +246,6 @@ func (mr *matchRun) restore(ctx context.Context) (*round, error) {
 		return nil, nil //nolint:nilnil // no round is open: not an error
 	}
 	last.Interruptions++
-	if last.Turn.IsZero() { // also a round that a version before turns opened
-		if last.Turn, err = mr.turn(ctx, mr.position(last)); err != nil {
-			return nil, err
-		}
-	}
 	return mr.open(ctx, mr.newRound(last))
 }
 
