@@ -82,7 +82,8 @@ func (i Info) Check(field string, values map[string]int) (wrong []arena.FieldErr
 func (i Info) RepeatsDeals() bool { return i.Deals && !i.Hidden }
 
 // Pin returns the game of a match that is created now, with what the rules say
-// about it. A league may be older than the rule on repeated deals.
+// about it. They may have been replaced since the league was created, by rules that
+// repeat no deals.
 func (i Info) Pin(spec arena.GameSpec) arena.GameSpec {
 	spec.Version, spec.Hidden, spec.Duplicate = i.Version, i.Hidden, spec.Duplicate && i.RepeatsDeals()
 	return spec
