@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -329,5 +330,21 @@ func TestVerify_disagreeing_texts(t *testing.T) {
 	g.log[0].Body = bytes.Replace(g.log[0].Body, []byte("seed_commitment"), []byte("seed_promise"), 1)
 	if f := verify(g.record(t, keys, func(r *record.Record) { r.Match.Seed = "1" }), jwks); f == nil || f.Pointer != "/record/match/seed" {
 		t.Errorf("a seed that nothing committed to: %v", f)
+	}
+}
+
+// A record that was handed out stays good in every later version.
+func TestVerify_golden(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile("testdata/record.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jwks, err := os.ReadFile("testdata/record.jwks.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := verify(file, jwks); f != nil {
+		t.Error(f)
 	}
 }
