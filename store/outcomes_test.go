@@ -10,8 +10,7 @@ import (
 	"github.com/agora-arena/arena/store/storetest"
 )
 
-// TestOutcomes: what ends of matches have counted is what the migration counts
-// from the answers of an arena that had played before it.
+// TestOutcomes: what ends of matches have counted is what their answers give.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	for engine, database := range engines() {
@@ -26,9 +25,9 @@ func TestOutcomes(t *testing.T) {
 				if len(counted) != want {
 					t.Errorf("%d counts, want %d: %v", len(counted), want, counted)
 				}
-				countAnew(t, s, engine)
+				recount(t, s)
 				if _, anew := dump(t, s.Reader(), rows); !cmp.Equal(counted, anew) {
-					t.Errorf("the migration counts otherwise (-ended +migrated):\n%s", cmp.Diff(counted, anew))
+					t.Errorf("the answers give other counts (-ended +recounted):\n%s", cmp.Diff(counted, anew))
 				}
 			}
 			check(1) // m_4; m_5, in which an answer is too, is not over

@@ -1,5 +1,0 @@
--- How SQLite stores rows with texts; nothing changes here.
-
--- +goose Up
-
--- +goose Down
