@@ -575,7 +575,6 @@ CREATE TABLE erasures (
 );
 
 -- The forms of the names of agents that are not retired: no two look alike.
--- Agents that shared a name before this table have no row but the first of them.
 CREATE TABLE agent_names (
     key      TEXT COLLATE "C" NOT NULL,
     agent_id TEXT COLLATE "C" NOT NULL,

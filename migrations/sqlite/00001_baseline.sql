@@ -574,7 +574,6 @@ CREATE TABLE erasures (
 ) STRICT, WITHOUT ROWID;
 
 -- The forms of the names of agents that are not retired: no two look alike.
--- Agents that shared a name before this table have no row but the first of them.
 CREATE TABLE agent_names (
     key      TEXT NOT NULL,
     agent_id TEXT NOT NULL,

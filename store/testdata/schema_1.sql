@@ -58,8 +58,8 @@ INSERT INTO seats (match_id, no, agent_id, pinned, name, owner_id, protocol, end
     ('m_6', 0, 'ag_c', 0, '', '', '', '', '', '', 'active', 0, 0, 0, 0, '', 0, 0, NULL, '', 0, 0, '', 0, 0, 0),
     ('m_6', 1, 'ag_d', 0, '', '', '', '', '', '', 'active', 0, 0, 0, 0, '', 0, 0, NULL, '', 0, 0, '', 0, 0, 0);
 INSERT INTO deliveries (id, match_id, league, agent_id, round, task_id, attempt, status, outcome, reason, detail, sent_at, elapsed_ns, request, response) VALUES
-    ('dl_05r9bxx6012j159qe5q3dr1y0w', 'm_5', 'trivia', 'ag_a', 0, '', 0, 0, 'error', '', '', 1583064000000, 0, NULL, NULL),
-    ('dl_05r9bxx6024kkrww9g5nn9fbww', 'm_5', 'trivia', 'ag_a', 0, '', 0, 0, 'error', '', '', 1583064000000, 0, NULL, NULL),
+    ('dl_05r9bxx600gzdz0brtw295s5j0', 'm_5', 'trivia', 'ag_a', 0, '', 0, 0, 'error', '', '', 1583064000000, 0, NULL, NULL),
+    ('dl_05r9bxx603xqe2gw23srjfrnhr', 'm_5', 'trivia', 'ag_a', 0, '', 0, 0, 'error', '', '', 1583064000000, 0, NULL, NULL),
     ('dl_1', 'm_5', 'trivia', 'ag_a', 1, 'tk_1', 1, 200, 'answered', '', '', 1583064000000, 5, {hex 00ff}, {hex });
 INSERT INTO ratings (league, agent_id, melo, matches, peak, new_version, wins, draws, losses, opponents, recent, last_rated_at, opponent_groups) VALUES
     ('sums', 'ag_a', 1530000, 1, 1530000, 0, 1, 0, 0, 3, '[1530000]', 1583064000000, 3),
@@ -110,7 +110,7 @@ INSERT INTO pairings (season_id, round, slot, game, bracket, agents, result, sco
 INSERT INTO fits (league, settlement, at, lines) VALUES
     ('trivia', 1, 1583064000000, '[{"agent_id":"ag_a","rating":1500.001,"low":0.000,"high":0.000,"rank_low":0,"rank_high":0,"island":0}]');
 INSERT INTO audit (id, at, actor, token, action, target, before, after) VALUES
-    ('au_05r9bxx60345x4pc4y4c4t3x1g', 1583064000000, 'admin', '', 'league.start', 'trivia', '', '{}');
+    ('au_05r9bxx60103bbp4fp83jsh6gc', 1583064000000, 'admin', '', 'league.start', 'trivia', '', '{}');
 INSERT INTO mail (box, n, id, body, created_at, expires_at) VALUES
     ('box', 1, '1', {hex 00ff}, 1583064000000, 1583067600000);
 INSERT INTO seen (scope, id, digest, expires_at) VALUES
@@ -135,7 +135,7 @@ INSERT INTO conformance (agent_id, version, checked_at, passed, must_pass, must_
     ('ag_c', '', 1583064000000, 1, 0, 0, 0, 0, '{"é":1}'),
     ('ag_d', '', 1583064000000, 1, 0, 0, 0, 0, '{"é":1}');
 INSERT INTO nodes (node, version, started_at, seen_at, draining, last_error, last_error_at) VALUES
-    ('nd_1', 'v1', 1583064000000, 1795788243419, 0, 'job failed', 0);
+    ('nd_1', 'v1', 1583064000000, 1795789010440, 0, 'job failed', 0);
 INSERT INTO banner (one, text, since) VALUES
     (1, 'Down at six', 1583064000000);
 INSERT INTO encounters (a, b, a_wins, draws, b_wins) VALUES
@@ -203,7 +203,7 @@ INSERT INTO erased_owners (owner_id, at, done_at) VALUES
 INSERT INTO tls_files (key, value, modified_at) VALUES
     ('certificates/ca/a.example/a.example.key', {hex 00ff}, 1583064000000);
 INSERT INTO tls_locks (name, holder, expires_at) VALUES
-    ('issue_cert_a.example', '1', 1795791843463);
+    ('issue_cert_a.example', '1', 1795792610442);
 INSERT INTO sessions (id, owner_id, hash, browser, admin, created_at, last_used_at) VALUES
     ('ss_1', 'ow_kim', {hex 81ed6538e5951432bf5df45dd40844a7cb2b2fc42094f1a6ba37d50b545f60f9}, 'Firefox, Linux', 1, 1583064000000, 1583064000000);
 INSERT INTO invitations (id, hash, role, role_leagues, name, email, uses, used, created_at, created_by, expires_at, revoked_at) VALUES
@@ -322,4 +322,4 @@ INSERT INTO events (match_id, seq, round, agent_id, at, type, body, hidden) VALU
     ('m_5', 64, 0, '', 1583064000000, 'seat_outcome', '{}', ''),
     ('m_6', 1, 0, '', 1583064000000, 'match_scheduled', '{"league":"trivia"}', '');
 INSERT INTO ticks (job, tick) VALUES
-    ('schedule', 1795788243637);
+    ('schedule', 1795789010442);
