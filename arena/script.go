@@ -3,6 +3,7 @@ package arena
 import (
 	"encoding/json"
 	"errors"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,6 +29,8 @@ type Script struct {
 	Owner      string
 	OwnerGroup string
 	Rated      bool
+
+	Used *atomic.Int64 // gets the processor time of the script added, in nanoseconds; nil: nobody asks
 }
 
 // CallResult is the result of one call of a Script.

@@ -212,6 +212,9 @@ func (p *Pool) supervise(ctx context.Context, w *process, s arena.Script) ([]are
 	<-x.done
 	w.used = w.processorTime()
 	used := w.used - before
+	if s.Used != nil {
+		s.Used.Add(int64(used))
+	}
 	if p.o.Quota != nil && s.Owner != "" {
 		p.o.Quota.Charge(context.WithoutCancel(ctx), s.Owner, used)
 	}

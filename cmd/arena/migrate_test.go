@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"io"
 	"path/filepath"
 	"strings"
@@ -28,6 +29,7 @@ func TestRun_MigrateCopy(t *testing.T) {
 	})
 	o := newOperator(t)
 	storetest.Fill(t, "sqlite:"+o.file)
+	stopLongAgo(t, o.file)
 	postgres := server.EmptyDatabase(t)
 	back := "sqlite:" + filepath.Join(t.TempDir(), "back.db")
 
@@ -95,4 +97,17 @@ func TestCopyProgress_Terminal(t *testing.T) {
 		t.Errorf("showed %q, want %q", b.String(), want)
 	}
 	(&copyProgress{w: io.Discard}).end()
+}
+
+// stopLongAgo makes the last sign of a node in a SQLite database an old one.
+func stopLongAgo(t *testing.T, file string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(t.Context(), "UPDATE ticks SET tick = 1"); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"github.com/agora-arena/arena/arena"
@@ -32,6 +34,7 @@ type Game struct {
 	info   rules.Info
 	parses bool // the script reads moves itself
 	known  positions
+	used   atomic.Int64 // processor time, in nanoseconds
 }
 
 // New returns the rules that a source defines. The error is a *rules.Fault if the
@@ -78,7 +81,7 @@ func (g *Game) run(ctx context.Context, function string, args ...any) (string, e
 	if err != nil {
 		return "", fmt.Errorf("encode the arguments of game %s: %w", g.info.Name, err)
 	}
-	results, err := g.runner.Run(ctx, arena.Script{Source: g.source, Function: function, Calls: []json.RawMessage{raw}, Budget: 1, Game: true})
+	results, err := g.runner.Run(ctx, arena.Script{Source: g.source, Function: function, Calls: []json.RawMessage{raw}, Budget: 1, Game: true, Used: &g.used})
 	switch {
 	case errors.Is(err, arena.ErrScriptLimit):
 		return "", g.fault(err)
@@ -93,6 +96,9 @@ func (g *Game) run(ctx context.Context, function string, args ...any) (string, e
 	}
 	return results[0].Value, nil
 }
+
+// Used returns the processor time that the script has taken so far.
+func (g *Game) Used() time.Duration { return time.Duration(g.used.Load()) }
 
 // Info describes the game.
 func (g *Game) Info() rules.Info { return g.info }
