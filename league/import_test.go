@@ -120,7 +120,7 @@ func TestService_CheckPack(t *testing.T) {
 	file := func(data string) arena.PackImport {
 		return arena.PackImport{Format: "auto", Map: "description=q,answer=a", Data: []byte(data)}
 	}
-	found, problem, err := o.service.CheckPack(admin, file("q,a\n2+2?,4\n,\n"))
+	found, problem, err := o.service.CheckPack(admin, file("q,a\n2+2?,4\n,5\n"))
 	if err != nil || problem != "" || found.Format != "csv" || len(found.Tasks) != 1 || len(found.Skipped) != 1 {
 		t.Errorf("%+v, %q, %v", found, problem, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -163,7 +164,7 @@ func (p *Pool) run(ctx context.Context, s arena.Script, slots int, fresh bool) (
 	}
 	defer p.queue.release(slots)
 	for ; ; fresh = true {
-		w, err := p.take(ctx, fresh)
+		w, err := p.take(ctx, fresh, s.Game)
 		if err != nil {
 			return nil, err
 		}
@@ -178,20 +179,31 @@ func (p *Pool) run(ctx context.Context, s arena.Script, slots int, fresh bool) (
 	}
 }
 
-// take returns an idle worker, or starts one.
-func (p *Pool) take(ctx context.Context, fresh bool) (*process, error) {
+// take returns an idle worker of games or of answers, or starts one. If idle ones of
+// the other kind are in its way, one of them ends.
+func (p *Pool) take(ctx context.Context, fresh, game bool) (*process, error) {
 	p.mu.Lock()
-	for n := len(p.idle); !fresh && n > 0; n = len(p.idle) {
-		w := p.idle[n-1]
-		p.idle = p.idle[:n-1]
+	for n := len(p.idle) - 1; !fresh && n >= 0; n-- {
+		w := p.idle[n]
+		if w.game != game {
+			continue
+		}
+		p.idle = slices.Delete(p.idle, n, n+1)
 		if w.alive() {
 			p.stats.Busy++
 			p.mu.Unlock()
 			return w, nil
 		}
 	}
+	var other *process
+	if len(p.idle) > 0 && len(p.processes) > p.o.Workers {
+		other, p.idle = p.idle[0], p.idle[1:]
+	}
 	p.mu.Unlock()
-	w, err := p.start(ctx)
+	if other != nil {
+		other.kill()
+	}
+	w, err := p.start(ctx, game)
 	if err != nil {
 		return nil, fmt.Errorf("start a script worker: %w", err)
 	}

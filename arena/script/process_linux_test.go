@@ -8,14 +8,27 @@ import (
 	"testing"
 )
 
-// Threat J9: workers leave the processors to what answers agents and spectators.
+// Threat J9: workers that judge answers leave the processors to what answers agents
+// and spectators, and to the games that matches wait for.
 func TestPool_Niceness(t *testing.T) {
 	t.Parallel()
-	p := newPool(t)
-	if _, err := p.Run(t.Context(), solve(`const solve = () => 1`, `[]`)); err != nil {
+	answers, games := newPool(t), newPool(t)
+	script := solve(`const solve = () => 1`, `[]`)
+	if _, err := answers.Run(t.Context(), script); err != nil {
 		t.Fatal(err)
 	}
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.Pids()[0]))
+	script.Game = true // its function is none of a game, which the worker says
+	if _, err := games.Run(t.Context(), script); err != nil {
+		t.Fatal(err)
+	}
+	hasNiceness(t, answers.Pids()[0], "10")
+	hasNiceness(t, games.Pids()[0], "0")
+}
+
+// hasNiceness compares the niceness of all threads of a process.
+func hasNiceness(t *testing.T, pid int, want string) {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil || len(threads) == 0 {
 		t.Fatal(threads, err)
 	}
@@ -25,7 +38,7 @@ func TestPool_Niceness(t *testing.T) {
 			t.Fatal(err)
 		}
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-		if nice := fields[16]; nice != "10" { // field 19 of the line, proc(5)
+		if nice := fields[16]; nice != want { // field 19 of the line, proc(5)
 			t.Errorf("%s has the niceness %s", name, nice)
 		}
 	}

@@ -439,8 +439,8 @@ func TestRun_testQuestion_passes(t *testing.T) {
 		}), nil)
 		p.await(test.want)
 		p.await("waiting for a match")
-		if !strings.Contains(calls.bodies[0], "what is the opposite of left?") || !strings.Contains(calls.bodies[0], `- right\n`) {
-			t.Errorf("%s: the model got %s", name, calls.bodies[0])
+		if !strings.Contains(calls.all()[0], "what is the opposite of left?") || !strings.Contains(calls.all()[0], `- right\n`) {
+			t.Errorf("%s: the model got %s", name, calls.all()[0])
 		}
 	}
 

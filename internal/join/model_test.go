@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -183,6 +184,13 @@ func (s *sent) add(r *http.Request) (number int) {
 	return len(s.bodies)
 }
 
+// all returns the bodies so far.
+func (s *sent) all() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.bodies)
+}
+
 // Half a completion is asked for again and never played: Paris is not "Par", and
 // a2a4 is not a2a3.
 func TestModel_cutOff(t *testing.T) {
@@ -232,10 +240,10 @@ func TestModel_cutOff(t *testing.T) {
 			})
 			got, err := answered(t, m, &arenaagent.Task{}, plenty)
 			if good == modelAttempts && (err != nil || got.Value != "Canberra") {
-				t.Errorf("%s: %+v, %v after %d requests", name, got, err, len(calls.bodies))
+				t.Errorf("%s: %+v, %v after %d requests", name, got, err, len(calls.all()))
 			}
-			if good > modelAttempts && (err == nil || got.Value != "" || got.Raw != nil || len(calls.bodies) != modelAttempts) {
-				t.Errorf("%s: %+v, %v after %d requests", name, got, err, len(calls.bodies))
+			if good > modelAttempts && (err == nil || got.Value != "" || got.Raw != nil || len(calls.all()) != modelAttempts) {
+				t.Errorf("%s: %+v, %v after %d requests", name, got, err, len(calls.all()))
 			}
 		}
 	}
@@ -267,7 +275,7 @@ func TestModel_forms(t *testing.T) {
 		m := modelAt(t, func(w http.ResponseWriter, r *http.Request) {
 			n := calls.add(r)
 			calls.mu.Lock()
-			body := calls.bodies[n-1]
+			body := calls.all()[n-1]
 			calls.mu.Unlock()
 			for _, member := range test.refused {
 				if strings.Contains(body, member+":") {
@@ -287,8 +295,8 @@ func TestModel_forms(t *testing.T) {
 				t.Errorf("%s: %+v, %v", name, got, err)
 			}
 		}
-		if len(calls.bodies) != test.want {
-			t.Errorf("%s: %d requests, want %d: %s", name, len(calls.bodies), test.want, calls.bodies)
+		if len(calls.all()) != test.want {
+			t.Errorf("%s: %d requests, want %d: %s", name, len(calls.all()), test.want, calls.all())
 		}
 	}
 
@@ -308,8 +316,8 @@ func TestModel_forms(t *testing.T) {
 		t.Error(err)
 	}
 	tooLong = false
-	if _, err := answered(t, m, &arenaagent.Task{}, plenty); err != nil || !strings.Contains(calls.bodies[len(calls.bodies)-1], "include_usage") {
-		t.Errorf("%v after %s", err, calls.bodies)
+	if _, err := answered(t, m, &arenaagent.Task{}, plenty); err != nil || !strings.Contains(calls.all()[len(calls.all())-1], "include_usage") {
+		t.Errorf("%v after %s", err, calls.all())
 	}
 }
 
