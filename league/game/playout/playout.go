@@ -28,7 +28,8 @@ type Options struct {
 	Clock func() time.Duration // measures costs; nil: there are none
 	// Limit ends the check, 0: never. A check in which fewer than a hundredth of
 	// the games have ended then has found a slow game: time depends on the machine, too.
-	Limit time.Duration
+	Limit  time.Duration
+	Enough func() bool // ends the check after a game, without a finding; nil: all games are played
 }
 
 // Check plays random games and returns what they show. first and second are the
@@ -53,7 +54,7 @@ func Check(ctx context.Context, first, second rules.Rules, o Options) (*Report, 
 // playAll plays the games of a check until it has found enough.
 func (c *check) playAll(ctx context.Context) error {
 	for n := range c.o.Games {
-		if c.late() || c.report.Found >= maxProblems {
+		if c.late() || c.report.Found >= maxProblems || n > 0 && c.o.Enough != nil && c.o.Enough() {
 			return nil
 		}
 		if err := c.play(ctx, n); err != nil {
