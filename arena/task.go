@@ -138,7 +138,7 @@ type PackReading struct {
 type TaskSource struct {
 	Line  int    `json:"line" doc:"The line or row on which the entry starts."`
 	Given string `json:"given,omitempty" doc:"The answer as the file has it."`
-	Means string `json:"means,omitempty" enum:"text,letter,label,index" doc:"What given is: the text of an option or of an answer, the letter of an option, its label in the file, or its index."`
+	Means string `json:"means,omitempty" enum:"text,letter,label,index" doc:"Kind of given: the text of an option or of an answer, the letter of an option, its label in the file, or its index."`
 	Right []int  `json:"right" doc:"The places of the right options, from 0."`
 }
 

@@ -13,9 +13,9 @@ test('a table whose header has empty and repeated names is mapped by the others'
   await page.locator(`${id('upload')} [type="file"]`).setInputFiles({ name: `${once()}.csv`, mimeType: 'text/csv', buffer: Buffer.from(table) });
   await page.locator(`${id('pack-map')} [name="map_description"]`).waitFor();
   for (const name of ['map_description', 'map_answer', 'map_topic']) {
-    assert.deepEqual(await mapAll(page, `${id('pack-map')} [name="${name}"] option`, (o) => o.value), ['', 'question', 'answer'], name);
+    assert.deepEqual(await mapAll(page, `${id('pack-map')} [name="${name}"] option`, (o) => o.value), ['', 'column 1', 'question', 'answer'], name);
   }
-  assert.deepEqual(await mapAll(page, `${id('pack-map')} [name="map_options"]`, (o) => o.value), ['question', 'answer']);
+  assert.deepEqual(await mapAll(page, `${id('pack-map')} [name="map_options"]`, (o) => o.value), ['column 1', 'question', 'answer']);
   assert.deepEqual(faults, []);
   await close();
 });
