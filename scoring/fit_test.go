@@ -93,7 +93,7 @@ func likelihood(results []arena.RatedResult, ratings map[string]float64) float64
 func TestFit_maximum(t *testing.T) {
 	t.Parallel()
 	results := []arena.RatedResult{
-		duel(0, "a", "b", false), duel(0, "a", "b", false), duel(0, "b", "a", false), duel(0, "b", "c", true), duel(0, "b", "c", false),
+		duel("a", "b", false), duel("a", "b", false), duel("b", "a", false), duel("b", "c", true), duel("b", "c", false),
 		{At: firstDay, Seats: []arena.RatedSeat{{AgentID: "c", Place: 1}, {AgentID: "a", Place: 2}, {AgentID: "b", Place: 2}}},
 	}
 	best, at := math.Inf(-1), map[string]float64{}
@@ -326,8 +326,8 @@ func TestFit_equals(t *testing.T) {
 		t.Errorf("of nothing: %v, %v", lines, err)
 	}
 	for name, results := range map[string][]arena.RatedResult{
-		"a circle": {duel(0, "a", "b", false), duel(0, "b", "c", false), duel(0, "c", "a", false)},
-		"draws":    {duel(0, "a", "b", true), duel(0, "b", "c", true), duel(0, "c", "a", true)},
+		"a circle": {duel("a", "b", false), duel("b", "c", false), duel("c", "a", false)},
+		"draws":    {duel("a", "b", true), duel("b", "c", true), duel("c", "a", true)},
 		"all tie":  {{At: firstDay, Seats: []arena.RatedSeat{{AgentID: "a", Place: 1}, {AgentID: "b", Place: 1}, {AgentID: "c", Place: 1}}}},
 	} {
 		for id, l := range fit(t, results) {
@@ -339,14 +339,14 @@ func TestFit_equals(t *testing.T) {
 	// Who always wins stays finite, and nobody knows how good it is.
 	var won []arena.RatedResult
 	for range 10 {
-		won = append(won, duel(0, "a", "b", false))
+		won = append(won, duel("a", "b", false))
 	}
 	lines := fit(t, won)
 	if a := lines["a"]; a.Rating < 1_600_000 || a.Rating > 2_000_000 || a.High-a.Low < 300_000 {
 		t.Errorf("always won: %+v", a)
 	}
 	// Twins of one owner do not meet.
-	twins := []arena.RatedResult{duel(0, "a", "b", false), {At: firstDay, Seats: []arena.RatedSeat{
+	twins := []arena.RatedResult{duel("a", "b", false), {At: firstDay, Seats: []arena.RatedSeat{
 		{AgentID: "b", OwnerID: "o", Place: 1}, {AgentID: "c", OwnerID: "o", Place: 2},
 	}}}
 	lines = fit(t, twins)
@@ -358,7 +358,7 @@ func TestFit_equals(t *testing.T) {
 func TestFit_components(t *testing.T) {
 	t.Parallel()
 	lines := fit(t, []arena.RatedResult{
-		duel(0, "d", "e", false), duel(0, "x", "y", false), duel(0, "y", "z", false), duel(0, "a", "b", true),
+		duel("d", "e", false), duel("x", "y", false), duel("y", "z", false), duel("a", "b", true),
 	})
 	got := map[string]int{}
 	for id, l := range lines {
@@ -373,7 +373,7 @@ func TestFit_tooMany(t *testing.T) {
 	t.Parallel()
 	var results []arena.RatedResult
 	for i := range scoring.MaxFitAgents {
-		results = append(results, duel(0, fmt.Sprint(i), fmt.Sprint(i+1), false))
+		results = append(results, duel(fmt.Sprint(i), fmt.Sprint(i+1), false))
 	}
 	if _, err := scoring.Fit(results); err == nil {
 		t.Error("too many agents were fitted")
@@ -495,8 +495,8 @@ var firstDay = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // duel is a result of two agents, each with an owner of its own; draw: both
 // have one place.
-func duel(day int, winner, loser string, draw bool) arena.RatedResult {
-	r := arena.RatedResult{At: firstDay.AddDate(0, 0, day), Seats: []arena.RatedSeat{
+func duel(winner, loser string, draw bool) arena.RatedResult {
+	r := arena.RatedResult{At: firstDay, Seats: []arena.RatedSeat{
 		{AgentID: winner, OwnerID: "ow_" + winner, Place: 1}, {AgentID: loser, OwnerID: "ow_" + loser, Place: 2},
 	}}
 	if draw {

@@ -223,7 +223,7 @@ func digitValue(r rune) rune {
 		}
 	}
 	for _, table := range unicode.Nd.R32 {
-		if lo, hi := rune(table.Lo), rune(table.Hi); lo <= r && r <= hi {
+		if lo, hi := rune(table.Lo), rune(table.Hi); lo <= r && r <= hi { //nolint:gosec // G115: code points
 			return (r - lo) % 10
 		}
 	}

@@ -58,7 +58,7 @@ func TestReplay_far(t *testing.T) {
 	t.Parallel()
 	var results []arena.RatedResult
 	for i := range 40_000 {
-		results = append(results, duel(0, fmt.Sprint(i), "last", false), duel(0, "first", fmt.Sprint(i), false))
+		results = append(results, duel(fmt.Sprint(i), "last", false), duel("first", fmt.Sprint(i), false))
 	}
 	got := scoring.Replay(results)
 	if got["last"].MilliElo != arena.FloorRating || got["first"].Peak < 2_400_000 {

@@ -128,7 +128,7 @@ func paletted(img *image.RGBA) image.Image {
 	p := image.NewPaletted(img.Bounds(), nil)
 	indexes := map[uint32]int{}
 	add := func(pixel uint32) int {
-		p.Palette = append(p.Palette, color.RGBA{R: byte(pixel), G: byte(pixel >> 8), B: byte(pixel >> 16), A: 0xff})
+		p.Palette = append(p.Palette, color.RGBA{R: byte(pixel), G: byte(pixel >> 8), B: byte(pixel >> 16), A: 0xff}) //nolint:gosec // G115: each byte of the pixel
 		return len(p.Palette) - 1
 	}
 	var last uint32
@@ -162,7 +162,7 @@ func paletted(img *image.RGBA) image.Image {
 				return img
 			}
 		}
-		p.Pix[i] = byte(index)
+		p.Pix[i] = byte(index) //nolint:gosec // G115: at most 256 colors
 	}
 	return p
 }

@@ -161,8 +161,7 @@ func wrongNames(names []string) []string {
 // "options[10].text", "Option (A)", "optionA" and "opa" have one.
 func numberIn(name string) (stem string, n int, letter, ok bool) {
 	words := wordsOf(name)
-	for i := len(words) - 1; i >= 0; i-- {
-		w := words[i]
+	for i, w := range slices.Backward(words) {
 		var rest string
 		switch number, err := strconv.Atoi(w); {
 		case err == nil:

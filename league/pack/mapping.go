@@ -149,7 +149,7 @@ func suggest(names []string) (mapping, error) {
 		}
 	}
 	if _, err := readMapping(m.String()); err != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // such names suggest no mapping
 	}
 	return m, nil
 }

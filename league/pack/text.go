@@ -58,8 +58,7 @@ func fromWholeWindows1252(data []byte) (text []byte, ok bool) {
 		return nil, false
 	}
 	high, ascii := 0, 0
-	for i := 0; i < len(data); i++ {
-		c := data[i]
+	for i, c := range data {
 		if c < utf8.RuneSelf {
 			text = append(text, c)
 			if c|0x20 >= 'a' && c|0x20 <= 'z' {

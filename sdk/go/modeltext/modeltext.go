@@ -215,8 +215,20 @@ func Unwrap(s string) string {
 
 func unwrapOnce(s string) (string, bool) {
 	for _, pair := range [][2]string{
-		{"**", "**"}, {"*", "*"}, {"`", "`"}, {`"`, `"`}, {"'", "'"}, {"“", "”"}, {"‘", "’"}, {"«", "»"}, {"„", "“"},
-		{"$$", "$$"}, {"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}, {"<answer>", "</answer>"},
+		{"**", "**"},
+		{"*", "*"},
+		{"`", "`"},
+		{`"`, `"`},
+		{"'", "'"},
+		{"“", "”"},
+		{"‘", "’"},
+		{"«", "»"},
+		{"„", "“"},
+		{"$$", "$$"},
+		{"$", "$"},
+		{`\(`, `\)`},
+		{`\[`, `\]`},
+		{"<answer>", "</answer>"},
 	} {
 		inner, opened := strings.CutPrefix(s, pair[0])
 		inner, closed := strings.CutSuffix(inner, pair[1])
