@@ -3,6 +3,7 @@ package modeltext
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -119,11 +120,11 @@ const (
 // what was added below it.
 func afterMarker(text string) (string, bool) {
 	found := answerLine.FindAllStringIndex(text, -1)
-	for i := len(found) - 1; i >= 0; i-- {
-		marker, rest := text[found[i][0]:found[i][1]], text[found[i][1]:]
+	for _, at := range slices.Backward(found) {
+		marker, rest := text[at[0]:at[1]], text[at[1]:]
 		answer := strings.TrimSpace(rest)
 		if answer == "" { // the answer stands before it
-			text = text[:found[i][0]]
+			text = text[:at[0]]
 			continue
 		}
 		if strings.Count(marker, "**")%2 == 1 { // "**Answer: 42**"
