@@ -47,15 +47,18 @@ func (o options) withText(s string, strict bool) (option, found int) {
 	if given.close == "" {
 		return 0, 0
 	}
-	number, isNumber := parseNumber(s)
 	for _, fits := range []func(text) bool{
 		func(t text) bool { return t.written == given.written },
 		func(t text) bool { return t.close == given.close },
 		given.same,
 		func(t text) bool { return withoutAccents(t.loose) == withoutAccents(given.loose) },
 		func(t text) bool {
-			n, ok := parseNumber(t.written)
-			return ok && isNumber && n.Cmp(number) == 0
+			want, ok := parseNumber(t.written)
+			if !ok {
+				return false
+			}
+			number, ok := parseNumber(s)
+			return ok && want.Cmp(number) == 0
 		},
 	} {
 		for i, t := range o {
