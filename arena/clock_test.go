@@ -8,7 +8,7 @@ import (
 )
 
 // Threat C7: what ends at a time does so by the clock that its readers have. The
-// effect of a step is that of the table in docs/operations.md.
+// table in docs/operations.md states the effect of a step.
 func TestClockSteps(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)

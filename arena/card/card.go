@@ -116,9 +116,9 @@ func (c *canvas) encode() ([]byte, error) {
 }
 
 // paletted returns an opaque picture with a palette, which takes a third of the
-// time to encode. Areas keep their color. Of other colors, those of the edges of
-// letters, the ones that differ in the last bits become the first of them. A
-// picture with more than 256 even so stays as it is.
+// time to encode. Areas keep their color. Other colors, which occur at the edges of
+// letters, are merged with the first color that differs from them in the last bits
+// only. A picture that still has more than 256 colors is returned unchanged.
 func paletted(img *image.RGBA) image.Image {
 	const (
 		area = 8 // pixels of one color in a row

@@ -102,8 +102,8 @@ type Answer struct {
 	Receipt   *Receipt      `json:"receipt,omitempty"`
 }
 
-// Receipt says since when the arena had the answer. It has no hash of it: a
-// short answer that was erased could be guessed from one.
+// Receipt holds the time at which the answer arrived. It has no hash of the answer:
+// a short answer that was erased could be guessed from one.
 type Receipt struct {
 	ArrivedAt string `json:"arrived_at"`
 }

@@ -21,9 +21,8 @@ func attributes() *syscall.SysProcAttr {
 // niceness of workers: the arena answers its agents and spectators first.
 const niceness = 10
 
-// yield lowers the priority of a worker. Its threads have one each, and those
-// that it starts later that of the thread that starts them; attributes put them
-// into a process group of their own.
+// yield lowers the priority of a worker. Each thread has its own, and a new
+// thread inherits it, so yield sets the whole process group that attributes made.
 func yield(pid int) error {
 	if err := syscall.Setpriority(syscall.PRIO_PGRP, pid, niceness); err != nil {
 		return fmt.Errorf("lower the priority of a worker: %w", err)

@@ -37,8 +37,8 @@ const rated, unrated = 0, 1
 
 func newQueue(workers int, quota Quota) *queue { return &queue{quota: quota, free: workers} }
 
-// acquire waits until it is a script's turn and so many workers are free. The
-// error is that of the context.
+// acquire waits until it is a script's turn and enough workers are free. It returns
+// the cause if ctx ends first.
 func (q *queue) acquire(ctx context.Context, s arena.Script, slots int) error {
 	class, w := unrated, &waiter{owner: s.Owner, slots: slots, ready: make(chan struct{})}
 	if s.Rated {

@@ -159,7 +159,7 @@ func ends(text string) string {
 	return string(runes[:head]) + " … " + string(runes[len(runes)-tail:])
 }
 
-// firstIndex says which index the first option has, and how that is known.
+// firstIndex returns the index of the first option and the evidence for it, as text.
 func firstIndex(r arena.PackReading) string {
 	if r.FirstIndex == nil {
 		return ""
@@ -170,7 +170,7 @@ func firstIndex(r arena.PackReading) string {
 	}[r.Evidence])
 }
 
-// meaning says what the answer in the file means, if it is not the text itself.
+// meaning returns how the answer in the file was read, unless it is the text itself.
 func meaning(s arena.PackSample, r arena.PackReading) string {
 	switch s.Means {
 	case "letter", "label":

@@ -78,8 +78,8 @@ func (c *Command) Stray() string {
 	return ""
 }
 
-// Answer runs the program. Its input is the prompt and the task; its output is read
-// as that of a model, or is a whole reply.
+// Answer runs the program. Its input is the prompt and the task; its output is a whole
+// reply, or a text that is read like a model's.
 func (c *Command) Answer(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
 	folder, err := os.MkdirTemp("", "arena-task-")
 	if err != nil {

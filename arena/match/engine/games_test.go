@@ -18,7 +18,7 @@ import (
 // halfPlayed plays a match up to its second round without an engine: the first
 // round is closed with the texts, and seat 0 has answered the open one. rounds
 // edits the rounds before they are stored; without it they have the zero turn, as
-// those of a quiz.
+// the rounds of a quiz do.
 func (b *bench) halfPlayed(id string, texts []string, rounds func(*arena.Round)) {
 	b.t.Helper()
 	ctx := b.t.Context()
@@ -80,7 +80,7 @@ func (b *bench) prompted(seat, round int) string {
 	return ""
 }
 
-// A match that another node left in an open round plays on.
+// A match that another node left in an open round continues.
 func TestEngine_TakesOverAnOpenRound(t *testing.T) {
 	t.Parallel()
 	t.Run("quiz", func(t *testing.T) {

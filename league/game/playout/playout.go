@@ -27,7 +27,7 @@ type Options struct {
 	Seed  uint64               // of the first game; the next ones follow
 	Clock func() time.Duration // measures costs; nil: there are none
 	// Limit ends the check, 0: never. A check in which fewer than a hundredth of
-	// the games have ended then has found a slow game: time depends on the machine, too.
+	// the games have ended then has found a slow game.
 	Limit  time.Duration
 	Enough func() bool // ends the check after a game, without a finding; nil: all games are played
 }
