@@ -360,7 +360,7 @@ func (p *process) watch(match string, since int64) *spectator {
 
 func (s *spectator) read() event {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 4*time.Minute)
 	defer cancel()
 	_, data, err := s.conn.Read(ctx)
 	must(s.t, err)
