@@ -90,7 +90,7 @@ test: test-deps web/node_modules/.package-lock.json ## Everything; as root on De
 .PHONY: test-all
 test-all: export ARENA_TEST_REQUIRE := postgres,redis,pebble,oidc,smtp,sdk
 test-all: test sdks ## The same and the slow tests: more packages with the race detector, packages installed, SDKs and examples installed from a running arena, an arena hosted from an empty Debian, a bucket, 1,000 games of chess, a day of 1,000 agents
-	$(PLAIN) ARENA_TEST_SLOW=1 go test $(TAGS) -count=1 -timeout 20m -run '^TestSlow_' ./arena/backup/s3 ./e2e ./league ./league/game/rules
+	$(PLAIN) ARENA_TEST_SLOW=1 go test $(TAGS) -count=1 -timeout 20m -run '^TestSlow_' ./internal/backup/s3 ./e2e ./league ./league/game/rules
 	@$(MAKE) --no-print-directory race
 	scripts/package-test.sh
 

@@ -3,9 +3,9 @@
 //
 // It owns these types and the pure rules that depend on one type alone, such as
 // an agent's status at a given time or the wire form of an event. Package store
-// owns the database rows, protocol and arena/api the wire formats, and scoring
+// owns the database rows, protocol and api the wire formats, and scoring
 // the points and rating formulas. Decisions over time are made by
-// arena/match/engine, league and health.
+// match/engine, league and health.
 //
 // It imports the standard library only, and every package may import it.
 package arena

@@ -12,7 +12,7 @@ import (
 // code member of every problem document.
 type Code string
 
-// The codes. Each is mapped to one HTTP status, in arena/api.
+// The codes. Each is mapped to one HTTP status, in api.
 const (
 	CodeInvalid         Code = "invalid"            // 422: a field breaks a rule
 	CodeMalformed       Code = "malformed"          // 400: the request cannot be read at all

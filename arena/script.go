@@ -8,7 +8,7 @@ import (
 )
 
 // Script is an untrusted JavaScript program and the calls to make of one of
-// its functions. A pool of worker processes runs it (arena/script).
+// its functions. A pool of worker processes runs it (internal/script).
 type Script struct {
 	Source   string            // at most 32 KiB, of a game 256 KiB
 	Function string            // the function that the source must define

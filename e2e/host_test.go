@@ -23,8 +23,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agora-arena/arena/arena/certs/certstest"
-	"github.com/agora-arena/arena/arena/signin/signintest"
+	"github.com/agora-arena/arena/internal/certs/certstest"
+	"github.com/agora-arena/arena/internal/signin/signintest"
 )
 
 const (

@@ -16,10 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility/seal"
 	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/visibility/seal"
 )
 
 // answers plays right or a fixed wrong text.

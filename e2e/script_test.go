@@ -71,13 +71,13 @@ func (p *process) peak() int64 {
 func TestE2E_ParserBomb(t *testing.T) {
 	t.Parallel()
 	p := serve(t, t.TempDir())
-	p.league("code", p.codePack(), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2, "rounds": 2, "judge": map[string]any{"kind": "code"}})
+	p.league("code", p.codePack(), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2, "rounds": 1, "judge": map[string]any{"kind": "code"}})
 	bomb := p.contestant("Bomb", answers(strings.Repeat("a:", 16_300)+"function solve(){}"), "code")
 	honest := p.contestant("Honest", answers("function solve(a, b) { return a + b }"), "code")
 	id := p.schedule("code", bomb, honest)
 	var end finished
 	p.watch(id, 0).end(&end)
-	p.wins("a parser bomb", end, honest, 2)
+	p.wins("a parser bomb", end, honest, 1)
 	var verdicts struct {
 		Items []struct {
 			Version string
@@ -99,7 +99,7 @@ func TestE2E_ParserBomb(t *testing.T) {
 		Items []struct{ Seats []json.RawMessage }
 	}
 	p.call(p.admin, http.MethodGet, "/v1/matches/"+id+"/rounds", nil, &rounds)
-	if len(rounds.Items) != 2 || !slices.ContainsFunc(rounds.Items[0].Seats, func(s json.RawMessage) bool { return strings.Contains(string(s), `"reason":"judge_limit"`) }) {
+	if len(rounds.Items) != 1 || !slices.ContainsFunc(rounds.Items[0].Seats, func(s json.RawMessage) bool { return strings.Contains(string(s), `"reason":"judge_limit"`) }) {
 		t.Errorf("rounds: %+v", rounds)
 	}
 	if peak := p.peak(); peak > 300<<20 {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agora-arena/arena/arena/token"
+	"github.com/agora-arena/arena/internal/token"
 )
 
 // secretIn matches what a line of a log must not hold: tokens of any kind, or

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/agora-arena/arena/arena/certs/certstest"
+	"github.com/agora-arena/arena/internal/certs/certstest"
 	"github.com/agora-arena/arena/internal/testwait"
 )
 

@@ -6,11 +6,11 @@
 // the actor that applies it: every agent once, spread over a while, nothing
 // counted when it is the arena that is cut off. Network finds that out, for the
 // sweep and for the rounds of matches. It leaves the wire to the drivers, the
-// schedule to arena/server, and pauses, rows and events to arena/registry, which
+// schedule to server, and pauses, rows and events to registry, which
 // it calls through an interface.
 //
 // What it never does: touch a rating, a running match, or a pause that an
 // owner or an admin set.
 //
-// It imports arena. Only arena/server imports it.
+// It imports arena. Only server imports it.
 package health

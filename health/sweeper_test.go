@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/health"
+	"github.com/agora-arena/arena/registry"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

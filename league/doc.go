@@ -7,7 +7,7 @@
 // league and has its matches created (docs/rules.md, section 8).
 //
 // It leaves the rules of settings to league/settings, pairings to
-// league/format, packs and generators to league/pack, matches to arena/match,
+// league/format, packs and generators to league/pack, matches to match,
 // points and ratings to scoring, storage to store, and the clock of schedules
-// (cron) to arena/server, which calls Tick.
+// (cron) to server, which calls Tick.
 package league

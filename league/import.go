@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/plaintext"
+	"github.com/agora-arena/arena/internal/plaintext"
 )
 
 // listedLines is how many bad entries of a pack an error lists.

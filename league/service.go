@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/plaintext"
+	"github.com/agora-arena/arena/internal/plaintext"
 	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/league/game/rules"
 	"github.com/agora-arena/arena/league/settings"

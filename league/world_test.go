@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/match"
 	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/league/settings"
+	"github.com/agora-arena/arena/match"
 )
 
 // world is the other side of a Scheduler: a store in memory, spectators, the

@@ -41,5 +41,5 @@
 // Driver type: each caller of a driver names the methods that it needs.
 // protocoltest holds the other side for tests, and a suite for drivers.
 //
-// It imports arena. Drivers and arena/server import it.
+// It imports arena. Drivers and server import it.
 package protocol

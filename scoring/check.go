@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 // The limits of a judge's settings.

@@ -3,8 +3,8 @@
 //
 // It owns the pure judges with the limits of their settings and tasks, the order
 // of seats, the rules for eliminating seats and ending matches, and the rating
-// system "agora-elo-1". Package arena/judge queries external judges,
-// arena/match/engine runs rounds, and store writes ratings.
+// system "agora-elo-1". Package judge queries external judges,
+// match/engine runs rounds, and store writes ratings.
 //
 // It also owns the statistics that do not affect ratings: refits,
 // calibration and anomalies.
@@ -12,7 +12,7 @@
 // Everything here is a pure function: no clock, no randomness, no storage, and
 // the same bits on every architecture, but for refits, which may
 // differ in the last digit shown. Answers of the judge code run in worker
-// processes (arena/script); scoring names the calls and compares the results.
+// processes (internal/script); scoring names the calls and compares the results.
 // It imports arena, the strict JSON decoder, the standard library and Unicode
 // normalization.
 package scoring

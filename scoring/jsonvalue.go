@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/agora-arena/agora-go/modeltext"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 // maxDigits is the largest number of digits, and the largest exponent, of a

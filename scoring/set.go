@@ -8,7 +8,7 @@ import (
 
 	"github.com/agora-arena/agora-go/modeltext"
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 // MaxMembers is the maximum size of a set; an answer with more members is wrong.

@@ -46,8 +46,8 @@ for file in web/src/lib/i18n/*.ts; do
     sed 'G' > "$work/${file%.ts}.$language.markdown"
 done
 # The texts of the API description and the help of the commands, from their goldens.
-mkdir -p "$work/arena/api/testdata" "$work/cmd/arena/testdata"
-sed -E 's/^ *"(description|summary)": "(.*)",?$/\2/; t said; s/.*//; :said; s/\\(.)/\1/g; G' arena/api/testdata/openapi.json > "$work/arena/api/testdata/openapi.json.markdown"
+mkdir -p "$work/api/testdata" "$work/cmd/arena/testdata"
+sed -E 's/^ *"(description|summary)": "(.*)",?$/\2/; t said; s/.*//; :said; s/\\(.)/\1/g; G' api/testdata/openapi.json > "$work/api/testdata/openapi.json.markdown"
 sed 's/^ *//' cmd/arena/testdata/help.txt > "$work/cmd/arena/testdata/help.txt"
 awk '/^## / { released = !/Unreleased/ } { print released ? "" : $0 }' CHANGELOG.md > "$work/CHANGELOG.md"
 
@@ -55,6 +55,6 @@ mapfile -t pages < <(git ls-files --cached --others --exclude-standard '*.md' ':
 status=0
 lint "${pages[@]}" || status=1
 (cd "$work" && "${vale[@]}" --config "$OLDPWD/.vale.ini" --no-global --output line \
-  CHANGELOG.md web/src/lib/i18n/*.markdown arena/api/testdata/openapi.json.markdown cmd/arena/testdata/help.txt) |
+  CHANGELOG.md web/src/lib/i18n/*.markdown api/testdata/openapi.json.markdown cmd/arena/testdata/help.txt) |
   awk -F: -v OFS=: '$1 ~ /[.]markdown$/ { if (!sub(/[.]e[ns][.]markdown$/, ".ts", $1)) sub(/[.]markdown$/, "", $1); $2 = ($2 + 1) / 2 } { print }' || status=1
 exit "$status"

@@ -14,12 +14,12 @@ cd "$(dirname "$0")/.."
 unwatched=(-gcflags=modernc.org/...=-race=false -gcflags=github.com/dop251/goja/...=-race=false)
 # Packages whose goroutines other raced packages run as a node does, while their own
 # tests do one thing at a time and cost three times as much under the detector:
-# the store's are in store/internal/writer, the interpreter's in arena/script/worker,
-# the API's in TestServer_concurrentRequests of arena/server, which the commands start.
+# the store's are in store/internal/writer, the interpreter's in internal/script/worker,
+# the API's in TestServer_concurrentRequests of server, which the commands start.
 # --race races them too.
-unraced='/(store|scoring/sandbox|league/game/catalog|arena/api|cmd/arena)$'
+unraced='/(store|scoring/sandbox|league/game/catalog|api|cmd/arena)$'
 # The longest come first, so that no core is idle while the last one runs.
-longest='/(e2e|store|stream|arena/match/engine|protocol/agentprotocol|protocol/envelope/relay|arena/api)$'
+longest='/(e2e|store|stream|match/engine|protocol/agentprotocol|protocol/envelope/relay|api)$'
 concurrent='^[[:space:]]*go [a-z(]|\.Go\(|\bchan\b|"sync(/atomic)?"'
 # Four tests of a package at a time, on two cores too: many wait for a deadline.
 common=(-tags nomsgpack -vet=off -timeout 10m -parallel 4)

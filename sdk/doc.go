@@ -6,6 +6,6 @@
 // Go module for GOPROXY. The SDKs themselves are in the folders beside it and
 // import nothing of this module.
 //
-// It imports arena for errors and the standard library; arena/server mounts its
+// It imports arena for errors and the standard library; server mounts its
 // handler.
 package sdk

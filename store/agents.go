@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/plaintext"
+	"github.com/agora-arena/arena/internal/plaintext"
 	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
 )

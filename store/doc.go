@@ -44,6 +44,6 @@
 // invalid, lease_lost, round_closed and unavailable. A done context returns its
 // own error.
 //
-// arena/server opens it; every other package declares the few methods that it
+// server opens it; every other package declares the few methods that it
 // calls. It imports arena, migrations and the packages below it.
 package store

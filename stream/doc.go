@@ -5,7 +5,7 @@
 // stream/ingest (threats V1 to V4). The truth is the log: rows are committed
 // before they are published, and events that the hub has not received are read
 // there. It leaves sockets to stream/ws, the events of agents to stream/ingest,
-// other nodes to stream/bus, rows to store, and routing to arena/api.
+// other nodes to stream/bus, rows to store, and routing to api.
 //
 // # How an event reaches a spectator
 //
@@ -45,7 +45,7 @@
 //
 // The events of a delayed match (docs/rules.md, section 5) are published when
 // spectators may see them, by the node that plays it. All reads go through
-// arena/visibility, so a topic does not find them in the log before.
+// visibility, so a topic does not find them in the log before.
 //
 // # Several nodes
 //
@@ -73,5 +73,5 @@
 // the same end. An event stream simply ends. A request with nothing left to send
 // is answered with 204, on which an EventSource stops.
 //
-// arena/server and cmd/arena-bench import it.
+// server and cmd/arena-bench import it.
 package stream

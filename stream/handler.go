@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/visibility"
 )
 
 // Matches reads matches.

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agora-arena/arena/arena"
-	arenaquota "github.com/agora-arena/arena/arena/quota"
+	arenaquota "github.com/agora-arena/arena/internal/quota"
 	"github.com/agora-arena/arena/stream/ingest"
 	"github.com/agora-arena/arena/stream/streamtest"
 	"github.com/agora-arena/arena/stream/ws"

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/stream/ws"
+	"github.com/agora-arena/arena/visibility"
 )
 
 // Source reads the visible events of matches.

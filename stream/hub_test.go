@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	arenaquota "github.com/agora-arena/arena/arena/quota"
-	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
+	arenaquota "github.com/agora-arena/arena/internal/quota"
 	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/stream/streamtest"
 	"github.com/agora-arena/arena/stream/ws"
+	"github.com/agora-arena/arena/visibility/visibilitytest"
 )
 
 // 50 writers commit and publish in whatever order the machine runs them,

@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
 	"github.com/agora-arena/arena/stream/streamtest"
 	"github.com/agora-arena/arena/stream/ws"
+	"github.com/agora-arena/arena/visibility/visibilitytest"
 )
 
 // Events that another node has committed and this one has not received are in the

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 	"github.com/agora-arena/arena/stream/ws"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/visibility"
 )
 
 type topicKind uint8

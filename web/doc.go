@@ -6,5 +6,5 @@
 // security headers of a whole response to others: the app talks to them as
 // any other client does, over the public contract.
 //
-// It imports the standard library only; arena/server mounts its handler.
+// It imports the standard library only; server mounts its handler.
 package web

@@ -12,7 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/agora-arena/arena/arena/server"
+	"github.com/agora-arena/arena/server"
 )
 
 // The exit codes, which are those of the arena command.

@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/stream"
 	"github.com/agora-arena/arena/stream/bus"
 	"github.com/agora-arena/arena/stream/ingest"
 	"github.com/agora-arena/arena/stream/ws"
+	"github.com/agora-arena/arena/visibility"
 )
 
 // BenchSourceCmd is `arena bench source`: a node whose events cross Redis.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/token"
+	"github.com/agora-arena/arena/internal/token"
 	"github.com/agora-arena/arena/store/fill"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/match/engine"
+	"github.com/agora-arena/arena/match/engine"
 )
 
 // sending is a task that a benchmark's server sent and has done with.

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/agora-arena/arena/arena/match/engine"
-	"github.com/agora-arena/arena/arena/server"
+	"github.com/agora-arena/arena/match/engine"
+	"github.com/agora-arena/arena/server"
 )
 
 // benchNode is a node in this process with the parts that benchmarks measure.

@@ -16,8 +16,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/internal/apiclient"
+	"github.com/agora-arena/arena/server"
 )
 
 // BenchSoakCmd is `arena bench soak`.

@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/server"
+	"github.com/agora-arena/arena/server"
 )
 
 // benchWorld is a whole server whose matches the bench itself conducts: its

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/plaintext"
-	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/internal/cli"
+	"github.com/agora-arena/arena/internal/plaintext"
 	"github.com/agora-arena/arena/protocol/conformance"
+	"github.com/agora-arena/arena/server"
 )
 
 // CheckCmd is `arena check`.

@@ -17,11 +17,11 @@ import (
 	"time"
 
 	"github.com/agora-arena/agora-go/arenaagent/agora"
-	"github.com/agora-arena/arena/arena/server"
-	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/examples/agents"
 	"github.com/agora-arena/arena/examples/packs"
 	"github.com/agora-arena/arena/internal/apiclient"
+	"github.com/agora-arena/arena/internal/token"
+	"github.com/agora-arena/arena/server"
 )
 
 // DemoCmd is `arena demo`.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/agora-arena/arena/arena/server"
+	"github.com/agora-arena/arena/server"
 )
 
 // flagName returns the name of the flag of a setting, "" when it has none.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agora-arena/arena/arena/server"
+	"github.com/agora-arena/arena/server"
 )
 
 func TestConfig_PrintHidesSecrets(t *testing.T) {

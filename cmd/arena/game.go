@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/plaintext"
-	"github.com/agora-arena/arena/arena/script"
-	"github.com/agora-arena/arena/arena/server"
+	"github.com/agora-arena/arena/internal/plaintext"
+	"github.com/agora-arena/arena/internal/script"
 	"github.com/agora-arena/arena/league/game/catalog"
 	"github.com/agora-arena/arena/league/game/playout"
 	"github.com/agora-arena/arena/league/game/rules"
 	"github.com/agora-arena/arena/league/game/scripted"
+	"github.com/agora-arena/arena/server"
 )
 
 // GameCmd is `arena game`.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/league/game/playout"
+	"github.com/agora-arena/arena/server"
 )
 
 // TestMain makes this test binary its own script worker.

@@ -25,9 +25,9 @@ import (
 
 	"github.com/agora-arena/agora-go/arenaagent/agora"
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/plaintext"
-	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/internal/apiclient"
+	"github.com/agora-arena/arena/internal/plaintext"
+	"github.com/agora-arena/arena/server"
 )
 
 // target is an agent that a command names.

@@ -14,10 +14,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/agora-arena/arena/arena/plaintext"
-	"github.com/agora-arena/arena/arena/server"
-	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/internal/cli"
+	"github.com/agora-arena/arena/internal/plaintext"
+	"github.com/agora-arena/arena/internal/token"
+	"github.com/agora-arena/arena/server"
 )
 
 // The exit codes.

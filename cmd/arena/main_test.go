@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agora-arena/arena/arena/server"
+	"github.com/agora-arena/arena/server"
 )
 
 // call runs the program with an environment of its own.

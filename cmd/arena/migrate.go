@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/internal/cli"
+	"github.com/agora-arena/arena/server"
 	"github.com/agora-arena/arena/store"
 )
 

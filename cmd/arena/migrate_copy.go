@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/internal/cli"
+	"github.com/agora-arena/arena/server"
 	"github.com/agora-arena/arena/store"
 )
 

@@ -12,8 +12,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/agora-arena/arena/arena/server"
-	"github.com/agora-arena/arena/arena/token"
+	"github.com/agora-arena/arena/internal/token"
+	"github.com/agora-arena/arena/server"
 	"github.com/agora-arena/arena/store"
 )
 

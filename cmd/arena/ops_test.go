@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agora-arena/arena/arena/certs/certstest"
+	"github.com/agora-arena/arena/internal/certs/certstest"
 	"github.com/agora-arena/arena/store"
 )
 

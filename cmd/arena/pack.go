@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/plaintext"
+	"github.com/agora-arena/arena/internal/plaintext"
 	"github.com/agora-arena/arena/league/pack"
 )
 

@@ -19,11 +19,11 @@ import (
 
 	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/examples/agents"
 	"github.com/agora-arena/arena/examples/packs"
 	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/internal/cli"
+	"github.com/agora-arena/arena/internal/plaintext"
 	"github.com/agora-arena/arena/league/pack"
 )
 

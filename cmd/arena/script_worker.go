@@ -1,6 +1,6 @@
 package main
 
-import "github.com/agora-arena/arena/arena/script/worker"
+import "github.com/agora-arena/arena/internal/script/worker"
 
 // ScriptWorkerCmd is a worker process of the script pool of a server
 // (server.ScriptWorker).

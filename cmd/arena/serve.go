@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/internal/apiclient"
+	"github.com/agora-arena/arena/server"
 )
 
 // ServeCmd is `arena serve`.

@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/plaintext"
-	"github.com/agora-arena/arena/arena/record"
-	"github.com/agora-arena/arena/arena/server"
-	"github.com/agora-arena/arena/arena/strictjson"
-	"github.com/agora-arena/arena/arena/token"
+	"github.com/agora-arena/arena/internal/plaintext"
+	"github.com/agora-arena/arena/internal/strictjson"
+	"github.com/agora-arena/arena/internal/token"
 	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/league/game/catalog"
+	"github.com/agora-arena/arena/record"
+	"github.com/agora-arena/arena/server"
 )
 
 // VerifyCmd is `arena verify`.

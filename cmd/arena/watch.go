@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/internal/cli"
+	"github.com/agora-arena/arena/internal/plaintext"
 	"github.com/agora-arena/arena/league/game/rules"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/internal/cli"
+	"github.com/agora-arena/arena/internal/plaintext"
 )
 
 // eventWords are the members of all events that are shown.

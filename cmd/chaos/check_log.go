@@ -9,9 +9,9 @@ import (
 	"math"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility/seal"
 	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/scoring"
+	"github.com/agora-arena/arena/visibility/seal"
 )
 
 // log: numbered without gaps, nothing after the end, each round reported once and

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility/seal"
 	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/scoring"
+	"github.com/agora-arena/arena/visibility/seal"
 )
 
 const (

@@ -18,5 +18,5 @@
 //
 // It is a Go module of its own, so that its libraries stay out of the go.mod of
 // the server. It imports arena and scoring, whose pure functions recompute what
-// was stored, arena/visibility/seal, and store.
+// was stored, visibility/seal, and store.
 package main

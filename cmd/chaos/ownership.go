@@ -27,7 +27,7 @@ type tenure struct {
 // from is when the process knew of its claim.
 func (t tenure) from() time.Time { return t.claimed.to }
 
-// The messages of arena/match/engine that begin and end a tenure, and the store's
+// The messages of match/engine that begin and end a tenure, and the store's
 // that reports a lease which had run out.
 const (
 	logTakenOver = "match taken over"

@@ -47,7 +47,7 @@ func names[C ~string](codes []C) (sorted []string) {
 // enumOf returns the values of a property in the API description, sorted.
 func enumOf(t *testing.T, schema, property string) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root(t), "arena/api/testdata/openapi.json"))
+	text, err := os.ReadFile(filepath.Join(root(t), "api/testdata/openapi.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ func TestDeploy_Metrics(t *testing.T) {
 	t.Parallel()
 	var code strings.Builder
 	for _, file := range sources(t, ".go") {
-		if strings.HasPrefix(file, "arena/server/") {
+		if strings.HasPrefix(file, "server/") {
 			code.WriteString(read(t, file))
 		}
 	}

@@ -82,7 +82,7 @@ func TestDocs_pages(t *testing.T) {
 	index, _ := read("docs/README.md")
 	pages := 0
 	for _, name := range sources(t, ".md") {
-		if strings.HasPrefix(name, "arena/api/pages/") { // served by an arena, with links to its own paths
+		if strings.HasPrefix(name, "api/pages/") { // served by an arena, with links to its own paths
 			continue
 		}
 		pages++

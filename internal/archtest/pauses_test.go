@@ -21,7 +21,7 @@ func TestPauseReasons_everywhere(t *testing.T) {
 	}
 	slices.Sort(want)
 
-	text, err := os.ReadFile(filepath.Join(root(t), "arena/api/testdata/openapi.json"))
+	text, err := os.ReadFile(filepath.Join(root(t), "api/testdata/openapi.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,19 +11,18 @@ import (
 	"testing"
 )
 
-// publicPackages serve spectators. A name that ends in "/*" stands for all
-// packages below it.
+// publicPackages serve spectators, with the packages below them.
 func publicPackages() []string {
-	return []string{"arena/api", "arena/card", "arena/mcp", "stream", "stream/*", "protocol", "protocol/*", "web"}
+	return []string{"api", "api/card", "api/mcp", "stream", "protocol", "web"}
 }
 
 // publicFiles serve spectators from a package that also does other things.
-func publicFiles() []string { return []string{"arena/server/preview.go"} }
+func publicFiles() []string { return []string{"server/preview.go"} }
 
 func isPublic(file string) bool {
 	dir := path.Dir(file)
 	return slices.Contains(publicFiles(), file) ||
-		slices.ContainsFunc(publicPackages(), func(p string) bool { return under(dir, p) })
+		slices.ContainsFunc(publicPackages(), func(p string) bool { return within(dir, p) })
 }
 
 // signature returns the types of a function without its name and those of its
@@ -45,11 +44,11 @@ func signature(f *ast.FuncType) string {
 }
 
 // rawReads returns the signatures of visibility.Store: the reads of matches
-// that nobody but arena/visibility may offer to spectators.
+// that nobody but visibility may offer to spectators.
 func rawReads(t *testing.T) map[string]string {
 	t.Helper()
 	reads := map[string]string{}
-	ast.Inspect(parse(t, "arena/visibility/reader.go", parser.SkipObjectResolution), func(n ast.Node) bool {
+	ast.Inspect(parse(t, "visibility/reader.go", parser.SkipObjectResolution), func(n ast.Node) bool {
 		spec, ok := n.(*ast.TypeSpec)
 		if !ok || spec.Name.Name != "Store" {
 			return true
@@ -104,7 +103,7 @@ func TestVisible_NoRawReads(t *testing.T) {
 			}
 		}
 	}
-	for _, dir := range []string{"arena/api", "arena/card", "stream", "stream/bus", "stream/ingest", "protocol/envelope/relay", "arena/server"} {
+	for _, dir := range []string{"api", "api/card", "stream", "stream/bus", "stream/ingest", "protocol/envelope/relay", "server"} {
 		if !checked[dir] {
 			t.Errorf("no file of %s was checked", dir)
 		}

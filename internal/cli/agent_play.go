@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/agora-arena/arena/arena/plaintext"
+	"github.com/agora-arena/arena/internal/plaintext"
 )
 
 // logPause is the time between two reads of a log that is followed.

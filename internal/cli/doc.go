@@ -4,7 +4,7 @@
 //
 // It leaves the table of all commands and those that run a server to cmd/arena,
 // the API to internal/apiclient, the user's files to internal/userconfig and the
-// cleaning of untrusted text to arena/plaintext. Everything that an arena returns
+// cleaning of untrusted text to internal/plaintext. Everything that an arena returns
 // is untrusted: tables print no control characters, and a stored token is sent to
 // the arena of its login only.
 //

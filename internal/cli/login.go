@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/agora-arena/arena/arena/plaintext"
+	"github.com/agora-arena/arena/internal/plaintext"
 )
 
 const (

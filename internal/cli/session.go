@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/internal/apiclient"
+	"github.com/agora-arena/arena/internal/plaintext"
 )
 
 // callTime bounds one request. A rehearsal takes up to a minute.

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/text/width"
 
-	"github.com/agora-arena/arena/arena/plaintext"
+	"github.com/agora-arena/arena/internal/plaintext"
 )
 
 // maxCell bounds the text of a cell, in characters. The last cell of a row is not

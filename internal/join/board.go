@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agora-arena/arena/arena/plaintext"
+	"github.com/agora-arena/arena/internal/plaintext"
 )
 
 // board prints lines and, on a terminal, one line below them that changes.

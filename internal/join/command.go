@@ -17,7 +17,7 @@ import (
 
 	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/agora-go/modeltext"
-	"github.com/agora-arena/arena/arena/plaintext"
+	"github.com/agora-arena/arena/internal/plaintext"
 )
 
 const (

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/agora-arena/agora-go/arenaagent"
-	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/internal/apiclient"
+	"github.com/agora-arena/arena/internal/plaintext"
 )
 
 // maxFailures is how many tasks in a row a source may fail before the agent

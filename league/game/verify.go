@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/record"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 	"github.com/agora-arena/arena/league/game/rules"
+	"github.com/agora-arena/arena/record"
 	"github.com/agora-arena/arena/scoring"
 )
 

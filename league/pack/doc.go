@@ -15,6 +15,6 @@
 //
 // Package scoring decides whether a judge can judge a task. Package league
 // selects the tasks of a match, and store keeps them.
-// The package imports arena, scoring and arena/strictjson; league, arena/server
+// The package imports arena, scoring and internal/strictjson; league, server
 // and cmd/arena import it.
 package pack

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 // The formats of well-known question sets.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/agora-arena/arena/arena/plaintext"
+	"github.com/agora-arena/arena/internal/plaintext"
 )
 
 // synonyms returns the names that question sets use for the members of the

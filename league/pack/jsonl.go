@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 // packLine is one line of the arena's own format. Its member names are published.

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 // mapping names the columns or members of a file that hold the parts of a task.

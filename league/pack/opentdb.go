@@ -17,7 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 	"github.com/agora-arena/arena/scoring"
 )
 

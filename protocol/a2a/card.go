@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 // Where an agent card is, and its limits.

@@ -7,9 +7,9 @@
 // It owns the wire shapes of both versions and what the states of a task and the
 // errors of JSON-RPC mean in the outcome table (docs/rules.md, section 3). It
 // leaves connections, limits and blocked addresses to protocol, the signing of
-// tokens to arena/token, the storing of events to stream, retries and pauses to
-// arena/match/engine, and what follows from a failed health check to health.
+// tokens to internal/token, the storing of events to stream, retries and pauses to
+// match/engine, and what follows from a failed health check to health.
 //
-// It imports arena, arena/strictjson, protocol and protocol/task. Only
-// arena/server imports it.
+// It imports arena, internal/strictjson, protocol and protocol/task. Only
+// server imports it.
 package a2a

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 

@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 // Root is where the server answers below the arena's public URL.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 // method is an operation on an agent.

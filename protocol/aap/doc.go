@@ -5,9 +5,9 @@
 // the claims of a task's token and the one function that gives every status,
 // body and failure its outcome (docs/rules.md, section 3). It leaves connections,
 // limits and blocked addresses to protocol, the signing of tokens to
-// arena/token, retries and pauses to arena/match/engine, and what follows from a
+// internal/token, retries and pauses to match/engine, and what follows from a
 // failed health check to health.
 //
-// It imports arena, arena/strictjson and protocol. arena/server and pull, the
+// It imports arena, internal/strictjson and protocol. server and pull, the
 // transport for agents without an endpoint, import it.
 package aap

@@ -8,8 +8,8 @@ import (
 	"fmt"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/record"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
+	"github.com/agora-arena/arena/record"
 )
 
 // The capabilities of the text ("Core Capabilities"). Each is an action too, so

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/record"
+	"github.com/agora-arena/arena/record"
 )
 
 // tables are the rows of an arena with two agents in two leagues, of which the

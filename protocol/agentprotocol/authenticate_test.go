@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/quota"
+	"github.com/agora-arena/arena/internal/quota"
 )
 
 // with changes a draft before it is signed.

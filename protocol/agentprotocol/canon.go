@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 // member is one member of an object in canonical form.

@@ -18,6 +18,6 @@
 // It leaves connections to untrusted endpoints to protocol, the bodies of tasks
 // and answers to protocol/task, durable messages to protocol/mailbox, the proof
 // of keys to registration, events to the stream, and the consequences of a
-// failed handshake to health. It imports arena, arena/record, arena/strictjson,
-// protocol and protocol/task. Only arena/server imports it.
+// failed handshake to health. It imports arena, record, internal/strictjson,
+// protocol and protocol/task. Only server imports it.
 package agentprotocol

@@ -21,8 +21,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/quota"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/quota"
+	"github.com/agora-arena/arena/internal/strictjson"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/mailbox"
 	"github.com/agora-arena/arena/protocol/protocoltest"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 var update = flag.Bool("update", false, "write the vectors that the SDKs are tested with")

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 // The answers of the documents, with the members that each document names.

@@ -19,5 +19,5 @@
 // base URLs.
 //
 // docs/protocols/agora.md covers both texts of the protocol, clause by clause.
-// Only arena/server imports the package.
+// Only server imports the package.
 package agora

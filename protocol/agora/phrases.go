@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 //go:embed phrases/*.json

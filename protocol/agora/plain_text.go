@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/visibility"
 )
 
 // named returns the league that a text names by slug or title.

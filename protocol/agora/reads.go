@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/strictjson"
-	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/internal/strictjson"
+	"github.com/agora-arena/arena/visibility"
 )
 
 // Accounts identifies callers, which counts their requests, and signs owners

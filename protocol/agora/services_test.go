@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility"
-	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
+	"github.com/agora-arena/arena/visibility"
+	"github.com/agora-arena/arena/visibility/visibilitytest"
 )
 
 // services stand in for accounts, agents and public reads.

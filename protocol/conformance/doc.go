@@ -15,5 +15,5 @@
 // protocols, connections to protocol, and keys to the caller. It stores
 // nothing and has no branch on the name of a protocol.
 //
-// It imports arena and protocol; only arena/server and cmd/arena import it.
+// It imports arena and protocol; only server and cmd/arena import it.
 package conformance

@@ -23,7 +23,7 @@ import (
 
 	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/token"
+	"github.com/agora-arena/arena/internal/token"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap"
 	"github.com/agora-arena/arena/protocol/conformance"

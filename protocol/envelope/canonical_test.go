@@ -10,7 +10,7 @@ import (
 	"github.com/gowebpki/jcs"
 	"pgregory.net/rapid"
 
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 	"github.com/agora-arena/arena/protocol/envelope"
 )
 

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 // The limits of an envelope. The arena's own have no MaxBody and no MaxResult:

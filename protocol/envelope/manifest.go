@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 // Manifest is what an agent can do ("Capability Manifest"). It comes in a

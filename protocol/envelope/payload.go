@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 // Request is the payload of a REQUEST.

@@ -5,5 +5,5 @@
 // keeps what is there until it is fetched. It leaves rows to store, the way
 // between nodes to the bus, and the meaning of a message to its protocol.
 //
-// It imports arena. Protocol packages import it, and arena/server.
+// It imports arena. Protocol packages import it, and server.
 package mailbox

@@ -27,6 +27,6 @@
 // its interpreter between calls, and all that calls could share is frozen.
 //
 // What the interpreter cannot count is left to the process around it
-// (arena/script): the memory and time of its parser. Only arena/script/worker may import this package, so that no server
+// (internal/script): the memory and time of its parser. Only internal/script/worker may import this package, so that no server
 // process runs untrusted code. It imports the standard library and goja.
 package sandbox

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/visibility"
 )
 
 // visible checks what spectators see of a delayed match, by every read that has

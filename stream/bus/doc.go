@@ -35,5 +35,5 @@
 // belongs in the arena's own network, with a password. Results cannot be
 // changed through it.
 //
-// Only arena/server may import it.
+// Only server may import it.
 package bus

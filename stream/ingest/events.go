@@ -8,7 +8,7 @@ import (
 	"log/slog"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 	"github.com/agora-arena/arena/stream/ws"
 )
 

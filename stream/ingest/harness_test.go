@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/quota"
+	"github.com/agora-arena/arena/internal/quota"
 	"github.com/agora-arena/arena/stream"
 	"github.com/agora-arena/arena/stream/streamtest"
 	"github.com/agora-arena/arena/stream/ws"

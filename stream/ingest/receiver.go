@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/stream/ws"
+	"github.com/agora-arena/arena/visibility"
 )
 
 // Hub publishes stored events and tracks outages of the storage.

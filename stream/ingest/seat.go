@@ -7,8 +7,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility/mode"
 	"github.com/agora-arena/arena/stream/ws"
+	"github.com/agora-arena/arena/visibility/mode"
 )
 
 const (

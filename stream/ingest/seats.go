@@ -12,7 +12,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/visibility"
 )
 
 // An idle seat is remembered for seatMemory, so that its counts hold from round

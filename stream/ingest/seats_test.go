@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
+	"github.com/agora-arena/arena/visibility/visibilitytest"
 )
 
 func newTestSeats(t *testing.T) *Seats {

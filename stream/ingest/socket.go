@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 	"github.com/agora-arena/arena/stream/ws"
 )
 

@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/quota"
-	"github.com/agora-arena/arena/arena/visibility/seal"
+	"github.com/agora-arena/arena/internal/quota"
 	"github.com/agora-arena/arena/internal/testwait"
 	"github.com/agora-arena/arena/stream/streamtest"
 	"github.com/agora-arena/arena/stream/ws"
+	"github.com/agora-arena/arena/visibility/seal"
 )
 
 // match makes a match of two agents and a token for each.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility"
-	"github.com/agora-arena/arena/arena/visibility/mode"
+	"github.com/agora-arena/arena/visibility"
+	"github.com/agora-arena/arena/visibility/mode"
 )
 
 // League is the league of all matches of a Log.

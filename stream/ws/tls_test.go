@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agora-arena/arena/arena/certs/certstest"
+	"github.com/agora-arena/arena/internal/certs/certstest"
 )
 
 // newTLSWire returns a wire over TLS, and the peer that it writes to.

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/plaintext"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/plaintext"
+	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 const (

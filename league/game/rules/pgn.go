@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agora-arena/arena/arena/plaintext"
+	"github.com/agora-arena/arena/internal/plaintext"
 )
 
 const (

@@ -9,5 +9,5 @@
 //
 // It leaves the request, the claims of its token and the outcome table to aap,
 // rows to store, the way between nodes to mailbox, and routes, callers and
-// problem documents to arena/api. Only arena/server imports it.
+// problem documents to api. Only server imports it.
 package pull

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap"
 	"github.com/agora-arena/arena/protocol/task"

@@ -18,5 +18,5 @@
 // signatures, payloads and threads, store keeps the envelopes, the notifier wakes
 // other nodes, and stream publishes events to spectators.
 //
-// It imports arena and protocol/envelope. Only arena/server imports it.
+// It imports arena and protocol/envelope. Only server imports it.
 package relay

@@ -8,7 +8,7 @@ import (
 	"net/http"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/internal/strictjson"
 	"github.com/agora-arena/arena/protocol/envelope"
 )
 

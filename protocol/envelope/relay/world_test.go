@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/quota"
+	"github.com/agora-arena/arena/internal/quota"
 	"github.com/agora-arena/arena/protocol/envelope"
 	"github.com/agora-arena/arena/protocol/envelope/relay"
 	"github.com/agora-arena/arena/protocol/mailbox"

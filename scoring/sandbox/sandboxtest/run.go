@@ -9,7 +9,7 @@ import (
 )
 
 // Runner runs scripts one after another. It has the method of the pool of
-// arena/script.
+// internal/script.
 type Runner struct {
 	engine *sandbox.Engine
 

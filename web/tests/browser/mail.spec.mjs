@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { serve } from './kit/arena.mjs';
 import { fits, id, open, PATIENCE, SCREENS } from './kit/kit.mjs';
 
-const SMTP = fileURLToPath(new URL('../../../arena/mail/mailtest/server.py', import.meta.url));
+const SMTP = fileURLToPath(new URL('../../../internal/mail/mailtest/server.py', import.meta.url));
 const python = ['python3', '/usr/bin/python3'].find((name) => spawnSync(name, ['-c', 'import aiosmtpd']).status === 0);
 const required = (process.env.ARENA_TEST_REQUIRE ?? '').split(',').includes('smtp');
 

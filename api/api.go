@@ -1,0 +1,422 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/quota"
+	"github.com/agora-arena/arena/internal/vitals"
+	"github.com/agora-arena/arena/record"
+	"github.com/agora-arena/arena/visibility"
+)
+
+// Options are the parts that the API is built from and its settings. All parts
+// are required.
+type Options struct {
+	Store    Store
+	Services Services
+	Handlers Handlers
+	Matches  MatchOptions
+	Votes    VoteOptions
+	Judges   JudgeOptions
+	Seasons  SeasonOptions
+	Analysis AnalysisOptions
+	// Export writes everything about an owner as a ZIP file.
+	Export func(ctx context.Context, w io.Writer, ownerID string) error
+	Node   Node
+	Site   Site
+	Quotas *quota.Set
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Services perform the operations that change rows.
+type Services struct {
+	Accounts Accounts
+	Agents   Agents
+	Leagues  Leagues
+	Matches  Matches
+	Votes    Votes
+	Games    Games
+}
+
+// Games finds the games that leagues may play.
+type Games interface {
+	Listed(ctx context.Context) ([]arena.ListedGame, error)
+}
+
+// Handlers serve the paths that other packages own.
+type Handlers struct {
+	// Stream serves GET and POST /v1/stream. It checks task tokens and limits
+	// seats. Its RemoteAddr is the client's, also behind a trusted proxy.
+	Stream Inbound
+	// JWKS serves GET /.well-known/jwks.json.
+	JWKS http.Handler
+	// UI serves GET of every path outside the API.
+	UI http.Handler
+	// SDK serves GET of /sdk/ and the paths below it. It writes nothing when it
+	// returns an error.
+	SDK func(http.ResponseWriter, *http.Request) error
+	// Protocols are the inbound handlers by protocol. They authenticate and
+	// limit as Stream does.
+	Protocols map[string]Inbound
+	// Tasks serve agents that fetch their tasks.
+	Tasks Tasks
+	// MCP makes the handler of POST /mcp from the operations that it offers as
+	// tools.
+	MCP func(Operations) (MCP, error)
+}
+
+// MatchOptions are the parts of the match reads.
+type MatchOptions struct {
+	Visible Visible
+	// Viewers returns the number of spectators of a match.
+	Viewers func(matchID string) int
+	// Record returns the signed record of a finished match.
+	Record func(ctx context.Context, rows record.Rows) (record.Signed, error)
+	// Card returns a PNG of a match. league is the title of its league, and state
+	// the public state of its game, nil if there is none.
+	Card func(m visibility.Match, league string, state json.RawMessage) ([]byte, error)
+	// Notation returns the games of a match in the notation of its game, and
+	// not_found if there is none.
+	Notation func(ctx context.Context, m visibility.Match, league string, rounds []visibility.ClosedRound) (arena.Notation, error)
+}
+
+// VoteOptions are the settings of the cookies of voters.
+type VoteOptions struct {
+	Secret        []byte // signs the names of voters' browsers; the same on all nodes
+	SecureCookies bool   // the public URL is https
+}
+
+// JudgeOptions measure the quality of judges.
+type JudgeOptions struct {
+	// Input returns what the judge of a round was given.
+	Input func(ctx context.Context, m arena.Match, answers []arena.Answer, round int) (arena.Judging, error)
+	// Health measures a judge by its verdicts, newest first.
+	Health func(spec arena.JudgeSpec, verdicts []arena.Verdict, length func(matchID string, round int, agentID string) (int, bool)) arena.JudgeHealth
+}
+
+// SeasonOptions are the rules that seasons are shown by.
+type SeasonOptions struct {
+	// Table returns the table of a running season.
+	Table func(arena.Season, []arena.Pairing) []arena.TableRow
+	// Card draws a season of a league with this title as a PNG.
+	Card func(s arena.Season, league string) ([]byte, error)
+	// NextRun returns the first occurrence of a cron expression in UTC after a
+	// time, or the zero time when there is none.
+	NextRun func(expression string, after time.Time) time.Time
+}
+
+// AnalysisOptions evaluate stored results.
+type AnalysisOptions struct {
+	// Calibrate compares what an agent declared with its results.
+	Calibrate func([]arena.Claim) arena.Calibration
+	// Anomalies returns the patterns that chance is unlikely to produce.
+	Anomalies func(arena.Evidence) (arena.AnomalyReport, error)
+	// VerifyRatings replays all settlements; the error names what differs.
+	VerifyRatings func(ctx context.Context) ([]arena.RatingsReport, error)
+}
+
+// Node is this node of the arena.
+type Node struct {
+	ID      string // for the admin status
+	Version string // of the binary
+	// Ready returns nil when this node can serve.
+	Ready func(ctx context.Context) error
+	// Drain makes this node hand its matches to other nodes and claim no more.
+	// It returns at once and may be called again.
+	Drain func()
+	// Vitals returns the health of the arena, given its operational state.
+	Vitals func(ctx context.Context, o arena.Operations) ([]vitals.Fact, error)
+	// Observe gets each request once it is answered.
+	Observe func(Request)
+}
+
+// Request is an answered request, for metrics. All members have a bounded
+// number of values, whatever clients send.
+type Request struct {
+	Method  string // a standard method, else "other"
+	Route   string // pattern; "page" for pages, "unknown" for paths that do not exist
+	Status  int
+	Elapsed time.Duration
+}
+
+// Site is how clients reach the arena.
+type Site struct {
+	URL            string      // public, without a slash at the end
+	Events         EventLimits // of the stream
+	SignIn         SignInOptions
+	TrustedProxies []string // addresses or CIDRs whose X-Forwarded-For is believed; none by default
+}
+
+// validate returns an error that names the first missing part.
+func (o Options) validate() error {
+	parts := []struct {
+		name    string
+		missing bool
+	}{
+		{"Store", o.Store == nil},
+		{"Export", o.Export == nil},
+		{"Services.Accounts", o.Services.Accounts == nil},
+		{"Services.Agents", o.Services.Agents == nil},
+		{"Services.Leagues", o.Services.Leagues == nil},
+		{"Services.Matches", o.Services.Matches == nil},
+		{"Services.Votes", o.Services.Votes == nil},
+		{"Services.Games", o.Services.Games == nil},
+		{"Handlers.Stream", o.Handlers.Stream == nil},
+		{"Handlers.JWKS", o.Handlers.JWKS == nil},
+		{"Handlers.UI", o.Handlers.UI == nil},
+		{"Handlers.SDK", o.Handlers.SDK == nil},
+		{"Handlers.Protocols", o.Handlers.Protocols == nil},
+		{"Handlers.Tasks", o.Handlers.Tasks == nil},
+		{"Handlers.MCP", o.Handlers.MCP == nil},
+		{"Matches.Visible", o.Matches.Visible == nil},
+		{"Matches.Viewers", o.Matches.Viewers == nil},
+		{"Matches.Record", o.Matches.Record == nil},
+		{"Matches.Card", o.Matches.Card == nil},
+		{"Matches.Notation", o.Matches.Notation == nil},
+		{"Votes.Secret", len(o.Votes.Secret) == 0},
+		{"Judges.Input", o.Judges.Input == nil},
+		{"Judges.Health", o.Judges.Health == nil},
+		{"Seasons.Table", o.Seasons.Table == nil},
+		{"Seasons.Card", o.Seasons.Card == nil},
+		{"Seasons.NextRun", o.Seasons.NextRun == nil},
+		{"Analysis.Calibrate", o.Analysis.Calibrate == nil},
+		{"Analysis.Anomalies", o.Analysis.Anomalies == nil},
+		{"Analysis.VerifyRatings", o.Analysis.VerifyRatings == nil},
+		{"Node.Version", o.Node.Version == ""},
+		{"Node.Ready", o.Node.Ready == nil},
+		{"Node.Vitals", o.Node.Vitals == nil},
+		{"Node.Drain", o.Node.Drain == nil},
+		{"Node.Observe", o.Node.Observe == nil},
+		{"Site.URL", o.Site.URL == ""},
+		{"Site.SignIn", o.Site.SignIn.Signup == ""},
+		{"Quotas", o.Quotas == nil},
+		{"Now", o.Now == nil},
+		{"Logger", o.Logger == nil},
+	}
+	for _, p := range parts {
+		if p.missing {
+			return fmt.Errorf("api: option %s is missing", p.name)
+		}
+	}
+	return nil
+}
+
+// API is the HTTP side of the arena: routing, authentication, problems and
+// limits. It is an http.Handler, has no goroutines of its own and needs no
+// closing.
+type API struct {
+	resources
+	accounts    Accounts // identifies callers
+	handlers    Handlers
+	quotas      *quota.Set
+	engine      *gin.Engine
+	huma        huma.API
+	crossOrigin http.CrossOriginProtection // rejects requests of other sites in browsers that would add a cookie
+	dear        chan struct{}              // requests to dear routes that run
+	docs        documents
+	now         func() time.Time
+	log         *slog.Logger
+}
+
+// resources are the handlers of all resources.
+type resources struct {
+	owners   *accountHandlers
+	people   *peopleHandlers
+	agents   *agentHandlers
+	history  *historyHandlers
+	leagues  *leagueHandlers
+	seasons  *seasonHandlers
+	packs    *packHandlers
+	games    *gameHandlers
+	matches  *matchHandlers
+	votes    *voteHandlers
+	judges   *judgeHandlers
+	lobby    *lobbyHandlers
+	banner   *bannerHandlers
+	calendar *calendarHandlers
+	analysis *analysisHandlers
+	audit    *auditHandlers
+	node     *nodeHandlers
+	pages    *pageHandlers
+	mcp      MCP
+}
+
+func newResources(o Options) resources {
+	now := func() time.Time { return o.Now().UTC().Truncate(time.Millisecond) } // the clock in the form that is stored
+	agents := &agentViews{rows: o.Store, agents: o.Services.Agents, clock: o.Now}
+	matches := &matchViews{visible: o.Matches.Visible, viewers: o.Matches.Viewers}
+	return resources{
+		owners:  &accountHandlers{accounts: o.Services.Accounts, url: o.Site.URL, now: now, rows: o.Store, export: o.Export, log: o.Logger},
+		people:  &peopleHandlers{people: o.Services.Accounts, signIn: o.Site.SignIn, url: o.Site.URL, https: isHTTPS(o.Site.URL), now: now},
+		agents:  &agentHandlers{agents: o.Services.Agents, keys: o.Services.Accounts, rows: o.Store, views: agents},
+		history: &historyHandlers{rows: o.Store, matches: matches, ranks: agents.ranksOf, calibrate: o.Analysis.Calibrate, now: now},
+		leagues: &leagueHandlers{leagues: o.Services.Leagues, rows: o.Store, matches: matches, now: now},
+		seasons: &seasonHandlers{rows: o.Store, table: o.Seasons.Table, draw: o.Seasons.Card},
+		packs:   &packHandlers{packs: o.Services.Leagues, tasks: o.Services.Matches, rows: o.Store},
+		games:   &gameHandlers{service: o.Services.Leagues, catalog: o.Services.Games, rows: o.Store},
+		matches: &matchHandlers{
+			matches: o.Services.Matches, visible: o.Matches.Visible, leagues: o.Store, views: matches, sign: o.Matches.Record, draw: o.Matches.Card, write: o.Matches.Notation,
+		},
+		votes:    &voteHandlers{votes: o.Services.Votes, secret: o.Votes.Secret, secure: o.Votes.SecureCookies},
+		judges:   &judgeHandlers{rows: o.Store, visible: o.Matches.Visible, input: o.Judges.Input, health: o.Judges.Health},
+		lobby:    &lobbyHandlers{rows: o.Store, visible: o.Matches.Visible, matches: matches, now: now},
+		banner:   &bannerHandlers{rows: o.Store, now: now},
+		calendar: &calendarHandlers{rows: o.Store, next: o.Seasons.NextRun, now: now},
+		analysis: &analysisHandlers{rows: o.Store, anomalies: o.Analysis.Anomalies, ratings: o.Analysis.VerifyRatings},
+		audit:    &auditHandlers{rows: o.Store, now: now, log: o.Logger},
+		node:     &nodeHandlers{Node: o.Node, rows: o.Store, visible: o.Matches.Visible, matches: matches, startedAt: o.Now(), now: now, log: o.Logger},
+		pages:    &pageHandlers{url: o.Site.URL, events: o.Site.Events, limits: o.Quotas.Limits, rows: o.Store, now: now, log: o.Logger},
+	}
+}
+
+// New returns an API of the given parts.
+func New(o Options) (*API, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	// Gin keeps its mode in the package. Any other mode than release prints
+	// every route to standard output; setting it again changes nothing.
+	gin.SetMode(gin.ReleaseMode)
+	a := &API{
+		resources: newResources(o), accounts: o.Services.Accounts, handlers: o.Handlers, quotas: o.Quotas, engine: gin.New(),
+		dear: make(chan struct{}, dearAtOnce), now: o.Now, log: o.Logger,
+	}
+	if err := a.engine.SetTrustedProxies(o.Site.TrustedProxies); err != nil {
+		return nil, fmt.Errorf("api: trusted proxies: %w", err)
+	}
+	var err error
+	if a.mcp, err = o.Handlers.MCP(newOperations(a.resources)); err != nil {
+		return nil, fmt.Errorf("api: mcp: %w", err)
+	}
+	a.engine.RedirectTrailingSlash = false
+	a.engine.HandleMethodNotAllowed = true
+	a.engine.Use(a.observe(o.Node.Observe), a.recoverPanic, setHeaders(a.people.https))
+	a.engine.NoRoute(a.noRoute)
+	a.engine.NoMethod(a.noMethod)
+
+	a.huma = humagin.New(a.engine, a.humaConfig())
+	for _, r := range routes() {
+		r.mountOn(a)
+	}
+	if err := a.writeDocuments(); err != nil {
+		return nil, fmt.Errorf("api: openapi document: %w", err)
+	}
+	return a, nil
+}
+
+func isHTTPS(siteURL string) bool { return strings.HasPrefix(siteURL, "https://") }
+
+// ServeHTTP serves one request. It serves HEAD as GET, except where a GET waits;
+// net/http drops the body.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodHead && isAPI(r.URL.Path) && !waits(r.URL.Path) {
+		r = r.Clone(r.Context())
+		r.Method = http.MethodGet
+	}
+	a.engine.ServeHTTP(w, r)
+}
+
+// waits reports whether a GET of a path waits for something, or takes it: its
+// answer cannot be had without the body.
+func waits(path string) bool {
+	switch path {
+	case streamPath, "/relay/events", "/relay/v1/messages":
+		return true
+	}
+	return strings.HasPrefix(path, "/v1/agents/") && strings.HasSuffix(path, "/tasks")
+}
+
+// noRoute returns paths of the API a problem, those of two-party Agora its own
+// error, and every other path the page.
+func (a *API) noRoute(c *gin.Context) {
+	if isAgora(c.Request.URL.Path) {
+		a.forward(c, protocolHandler(arena.ProtocolAgora)(a))
+		return
+	}
+	if strings.HasPrefix(c.Request.URL.Path+"/", "/sdk/") && c.Request.Method == http.MethodGet {
+		a.serveSDK(c)
+		return
+	}
+	if isAPI(c.Request.URL.Path) {
+		a.fail(c, arena.Errorf(arena.CodeNotFound, "no such route"))
+		return
+	}
+	setPageHeaders(c)
+	a.forward(c, a.handlers.UI)
+}
+
+// serveSDK serves /sdk/ and the paths below it.
+func (a *API) serveSDK(c *gin.Context) {
+	a.forward(c, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := a.handlers.SDK(w, r); err != nil {
+			a.fail(c, err)
+		}
+	}))
+}
+
+// noMethod runs when the path is known and the method is not; Gin has set the
+// Allow header.
+func (a *API) noMethod(c *gin.Context) {
+	if isAgora(c.Request.URL.Path) {
+		a.forward(c, protocolHandler(arena.ProtocolAgora)(a))
+		return
+	}
+	a.fail(c, arena.Errorf(arena.CodeNoMethod, "method %s not allowed", c.Request.Method))
+}
+
+// isAgora reports whether a path is one of two-party Agora, whose text asks for errors in its own
+// form.
+func isAgora(path string) bool { return path == "/agora" || strings.HasPrefix(path, "/agora/") }
+
+// Store is what the handlers read and write. Errors are *arena.Error; times are
+// UTC with milliseconds.
+type Store interface {
+	ownerReads
+	agentReads
+	viewReads
+	historyReads
+	leagueReads
+	seasonReads
+	packReads
+	gameReads
+	judgeReads
+	evidenceReads
+	calendarReads
+	lobbyReads
+	operationReads
+	auditStore
+	bannerStore
+}
+
+// Visible reads matches as spectators may see them. There is no other way from
+// here to a match, its rounds, answers, verdicts or events.
+type Visible interface {
+	Match(ctx context.Context, id string) (visibility.Match, error)
+	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]visibility.Match, string, error)
+	Rounds(ctx context.Context, m visibility.Match) ([]arena.Round, error)
+	ClosedRounds(ctx context.Context, m visibility.Match) ([]visibility.ClosedRound, error)
+	Verdicts(ctx context.Context, m visibility.Match) ([]arena.Verdict, error)
+	Position(ctx context.Context, m visibility.Match) (json.RawMessage, error)
+	Events(ctx context.Context, l visibility.Log, since int64, limit int) ([]arena.Event, error)
+	RecordRows(ctx context.Context, id string, maxEvents int64) (record.Rows, error)
+}
+
+// Votes are the votes of spectators.
+type Votes interface {
+	// Open returns the vote that is open on a match; ok is false when none is.
+	Open(ctx context.Context, matchID string) (v visibility.Vote, ok bool, err error)
+	Cast(ctx context.Context, caller arena.Caller, in arena.CastVote) (arena.CountedVote, error)
+}

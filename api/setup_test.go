@@ -1,0 +1,489 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/account"
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/quota"
+	"github.com/agora-arena/arena/internal/strictjson"
+	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/game"
+	"github.com/agora-arena/arena/league/settings"
+	"github.com/agora-arena/arena/match"
+	"github.com/agora-arena/arena/match/vote"
+	"github.com/agora-arena/arena/record"
+	"github.com/agora-arena/arena/registry"
+	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/visibility"
+)
+
+// testNow is the clock of tests that do not move it. It lies in the past of
+// the database, whose clock says which matches are due.
+var testNow = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// publisher keeps what was published.
+type publisher struct {
+	mu     sync.Mutex
+	events []arena.Event
+}
+
+func (p *publisher) Publish(_ string, events ...arena.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.events = append(p.events, events...)
+}
+
+func (p *publisher) PublishAgent(_ []string, e arena.Event) { p.Publish("", e) }
+
+func (p *publisher) types() []arena.EventType {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var types []arena.EventType
+	for _, e := range p.events {
+		types = append(types, e.Type)
+	}
+	return types
+}
+
+// says is a handler of another package that names itself.
+func says(name string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.WriteString(w, name+" "+r.Method+" "+r.RemoteAddr)
+	})
+}
+
+// inbound is a handler of a protocol whose refusals name it.
+type inbound struct{ http.Handler }
+
+func (inbound) Refuse(w http.ResponseWriter, _ *http.Request, err error) {
+	w.Header().Set("Content-Type", problemType)
+	w.WriteHeader(http.StatusTooManyRequests)
+	_ = json.NewEncoder(w).Encode(newProblem(http.StatusTooManyRequests, arena.CodeOf(err), "inbound: "+err.Error()))
+}
+
+// parts are the options of the API and the settings of its services.
+type parts struct {
+	Options
+	Rows      rows
+	Publisher interface {
+		match.Publisher
+		registry.Publisher
+	}
+	Wake   func()
+	Limits quota.Limits
+
+	Defaults      func(arena.Settings) arena.Settings
+	CheckSettings func(arena.Settings) []arena.FieldError
+
+	TakeShared quota.Shared
+	SignupMode string
+	Issuer     account.Issuer
+
+	Protocols     map[string]registry.Protocol
+	CheckEndpoint func(ctx context.Context, field, raw string) (string, error)
+	CheckAgent    func(ctx context.Context, agentID string) (arena.Agent, error)
+	FullCheck     func(ctx context.Context, g arena.Agent) (arena.Conformance, error)
+	Rehearse      func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
+
+	NewSecret func() (secret string, hash [32]byte)
+}
+
+// rows is all that the API and its services store.
+type rows interface {
+	Store
+	account.Store
+	registry.Store
+	registry.PauseStore
+	match.Store
+	league.ServiceStore
+	CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
+}
+
+// Endpoint and Check make parts of the functions that tests set.
+type (
+	endpoints func(ctx context.Context, field, raw string) (string, error)
+	checker   func(ctx context.Context, agentID string) (arena.Agent, error)
+)
+
+// Endpoint returns the key of shared.example, and none of all others.
+func (f endpoints) Endpoint(ctx context.Context, field, raw string) (canonical, key string, err error) {
+	canonical, err = f(ctx, field, raw)
+	if strings.Contains(canonical, "shared.example") {
+		key = "shared.example:443"
+	}
+	return canonical, key, err
+}
+
+func (f checker) Check(ctx context.Context, agentID string) (arena.Agent, error) {
+	return f(ctx, agentID)
+}
+
+// testOptions are complete but for a store that answers.
+func testOptions(t testing.TB) parts {
+	t.Helper()
+	var secrets atomic.Int64
+	newSecret := func() (string, [32]byte) {
+		s := fmt.Sprintf("secret-%d", secrets.Add(1))
+		return s, sha256.Sum256([]byte(s))
+	}
+	protocols := map[string]registry.Protocol{
+		arena.ProtocolAAP: {Polls: true}, arena.ProtocolAgora: {Polls: true}, arena.ProtocolEnvelope: {Polls: true, CheckKey: checkKey},
+	}
+	noCheck := func(context.Context, string) (arena.Agent, error) { return arena.Agent{}, errors.New("no store") }
+	noFullCheck := func(context.Context, arena.Agent) (arena.Conformance, error) {
+		return arena.Conformance{}, errors.New("no store")
+	}
+	noRehearsal := func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
+		return arena.RehearsalReport{}, errors.New("no stage")
+	}
+	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Rehearse: noRehearsal, Publisher: &publisher{}, Wake: func() {}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
+		Handlers: Handlers{
+			Tasks:  fakeTasks{},
+			MCP:    func(o Operations) (MCP, error) { return fakeMCP{o}, nil },
+			Stream: inbound{says("stream")}, JWKS: says("jwks"), UI: says("page"),
+			SDK:       serveSDKList,
+			Protocols: map[string]Inbound{arena.ProtocolAgora: inbound{says("agora")}, arena.ProtocolEnvelope: inbound{says("relay")}, arena.ProtocolAgentProtocol: inbound{says("message")}, arena.ProtocolA2A: inbound{says("a2a")}},
+		},
+		Matches: MatchOptions{
+			Visible: struct{ Visible }{}, Viewers: func(string) int { return 3 }, Record: signRecord, Notation: noNotation,
+			Card: func(m visibility.Match, league string, state json.RawMessage) ([]byte, error) {
+				return fmt.Appendf(nil, "picture of %s in %s %s", m.ID, league, state), nil
+			},
+		},
+		Services: Services{Votes: struct{ Votes }{}},
+		Votes:    VoteOptions{Secret: []byte("secret")},
+		Seasons: SeasonOptions{NextRun: nextRun, Card: func(s arena.Season, league string) ([]byte, error) {
+			return fmt.Appendf(nil, "picture of season %d in %s", s.No, league), nil
+		}, Table: func(s arena.Season, _ []arena.Pairing) []arena.TableRow {
+			return []arena.TableRow{{Rank: 1, AgentID: s.Entrants[0].AgentID}}
+		}},
+		Analysis: AnalysisOptions{
+			Anomalies: func(e arena.Evidence) (arena.AnomalyReport, error) {
+				return arena.AnomalyReport{Matches: e.Matches, Pairs: 1, Found: []arena.Anomaly{{
+					Kind: arena.AnomalyCopied, AgentIDs: []string{"ag_1", "ag_2"}, Trials: 9, Observed: 9, Expected: 2.5, Chance: 1e-6, Later: 4,
+					Places: []arena.AnomalyPlace{{MatchID: "m_1", Round: 2}},
+				}}}, nil
+			},
+			VerifyRatings: func(context.Context) ([]arena.RatingsReport, error) { return nil, errors.New("agent ag_1 has 5") },
+			Calibrate: func(claims []arena.Claim) arena.Calibration {
+				c := arena.Calibration{Answers: len(claims), Bins: []arena.CalibrationBin{{To: 1, Count: len(claims)}}}
+				for _, claim := range claims {
+					c.Brier, c.Tokens = claim.Confidence, arena.TokenCost{Answers: 1, Total: *claim.Tokens}
+					if claim.OverTokens {
+						c.Tokens.OverLimit++
+					}
+				}
+				return c
+			},
+		},
+		Judges: JudgeOptions{Input: judgingOf, Health: func(_ arena.JudgeSpec, verdicts []arena.Verdict, length func(string, int, string) (int, bool)) arena.JudgeHealth {
+			h := arena.JudgeHealth{Versions: []string{}, Verdicts: len(verdicts)}
+			for _, v := range verdicts {
+				for _, b := range v.Ballots {
+					if n, ok := length(v.MatchID, v.Round, b.First); ok {
+						h.Versions = append(h.Versions, fmt.Sprintf("%s has %d bytes", b.First, n))
+					}
+				}
+			}
+			return h
+		}},
+		Node:   Node{ID: "nd_test", Version: "v0.0.0-test", Ready: func(context.Context) error { return nil }, Drain: func() {}, Observe: func(Request) {}, Vitals: someVitals},
+		Site:   Site{URL: "https://arena.example", SignIn: SignInOptions{Signup: account.SignupOpen}},
+		Now:    func() time.Time { return testNow },
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}}
+}
+
+// build makes the services that were not given.
+func (o parts) build(t testing.TB) Options {
+	t.Helper()
+	o.Store = o.Rows
+	var err error
+	if o.Quotas, err = quota.New(quota.Options{Limits: o.Limits, Shared: o.TakeShared, Now: o.Now, Logger: o.Logger}); err != nil {
+		t.Fatal(err)
+	}
+	pauses, err := registry.NewPauses(registry.PausesOptions{Store: o.Rows, Publisher: o.Publisher, Now: o.Now, Logger: o.Logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := league.NewEntries(o.Rows, o.Quotas.Password, o.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Services.Agents, err = registry.New(registry.Options{
+		Store: o.Rows, Pauses: pauses, Protocols: o.Protocols, Endpoints: endpoints(o.CheckEndpoint), Checker: checker(o.CheckAgent), FullCheck: o.FullCheck, Rehearse: o.Rehearse, Rehearsals: o.Quotas.Rehearsal,
+		Entries: entries, Checks: o.Quotas.Check, HostChecks: o.Quotas.CheckHost, AgentsPerOwner: o.Limits.AgentsPerOwner, PublicURL: o.Site.URL, Now: o.Now, Logger: o.Logger,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	always, _ := arena.OwnerLinkKinds()
+	matches, err := match.New(match.Options{
+		GroupBy: always,
+		Store:   o.Rows, Engine: unplayed{o.Rows}, Rescorer: rescorer{}, Publisher: o.Publisher, Wake: o.Wake, CheckSettings: o.CheckSettings,
+		Challenges: o.Quotas.Challenge, Challenged: o.Quotas.Challenged, Judging: o.Quotas.Judging, Now: o.Now, Rand: seeds{}, Logger: o.Logger,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Services.Matches = matches
+	if o.Services.Accounts, err = account.New(account.Options{
+		Store: o.Rows, Agents: pauses, Texts: matches, NewSecret: o.NewSecret, NewAdminSecret: o.NewSecret, NewAgentSecret: o.NewSecret, NewSessionSecret: o.NewSecret, NewInvitationSecret: o.NewSecret,
+		HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
+		Issuer:     o.Issuer, SignupMode: o.SignupMode, Now: o.Now, Logger: o.Logger,
+		Quotas: account.Quotas{Address: o.Quotas.Address, Token: o.Quotas.Token, Guess: o.Quotas.Guess, SignUp: o.Quotas.SignUp},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	o.Export = func(context.Context, io.Writer, string) error { return nil }
+	if o.Services.Leagues, err = league.NewService(league.ServiceOptions{
+		Store: o.Rows, Entries: entries, Defaults: o.Defaults, CheckSettings: o.CheckSettings, FitsJudge: fitsJudge,
+		CheckSchedule: checkSchedule, ReadPack: readPack, CheckGame: checkGame, Document: LeagueDocument, Games: game.Builtin{}, Now: o.Now,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	o.Services.Games = gameList{o.Rows}
+	return o.Options
+}
+
+func fitsJudge(spec arena.JudgeSpec, task arena.Task) string {
+	if spec.Kind == arena.JudgeNumber && slices.Contains(task.Answers, "not a number") {
+		return "it has no number"
+	}
+	return ""
+}
+
+func checkSchedule(s string) error {
+	if len(strings.Fields(s)) != 5 {
+		return errors.New("want five fields")
+	}
+	return nil
+}
+
+// unplayed is an engine that only stores matches.
+type unplayed struct{ rows }
+
+func (u unplayed) Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
+	return u.CreateMatch(ctx, m, e, audit...)
+}
+
+// rescorer reports what it does not do.
+type rescorer struct{}
+
+func (rescorer) Match(_ context.Context, id string) (arena.RescoreReport, error) {
+	return arena.RescoreReport{Matches: 1, Failed: []string{}, Kept: []arena.KeptMatch{}, Changed: []arena.RescoredMatch{{MatchID: id, Seats: []arena.RescoredSeat{}}}}, nil
+}
+
+func (rescorer) Matches(_ context.Context, _ string, ids []string) (arena.RescoreReport, error) {
+	return arena.RescoreReport{Matches: len(ids), Failed: []string{}, Kept: []arena.KeptMatch{}, Changed: []arena.RescoredMatch{}}, nil
+}
+
+func (rescorer) League(context.Context, string) (arena.RescoreReport, error) {
+	return arena.RescoreReport{Matches: 2, Failed: []string{}, Kept: []arena.KeptMatch{}, Changed: []arena.RescoredMatch{}}, nil
+}
+
+func (rescorer) Rebuild(context.Context, string, ...func(int) (arena.AuditEntry, error)) (int, error) {
+	return 3, nil
+}
+
+// seeds is a source that is safe for concurrent use.
+type seeds struct{}
+
+func (seeds) Uint64() uint64 { return rand.Uint64() }
+
+// judgingOf returns a round's answers, in the order of the seats.
+func judgingOf(_ context.Context, m arena.Match, answers []arena.Answer, round int) (arena.Judging, error) {
+	j := arena.Judging{MatchID: m.ID, Round: round, Seed: m.Seed}
+	for _, s := range m.Seats {
+		for _, a := range answers {
+			if a.Round == round && a.AgentID == s.AgentID && a.Body != nil {
+				j.Answers = append(j.Answers, arena.JudgedAnswer{AgentID: s.AgentID, Text: a.Body.Answer})
+			}
+		}
+	}
+	return j, nil
+}
+
+// useStore makes the API read and write the rows of s.
+func (o *parts) useStore(t testing.TB, s *store.Store) {
+	t.Helper()
+	reader, err := visibility.NewReader(s, o.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := visibility.NewVotes(reader, judgingOf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Services.Votes, err = vote.New(open, s, o.Now); err != nil {
+		t.Fatal(err)
+	}
+	o.Rows, o.Matches.Visible = s, reader
+}
+
+func newAPI(t testing.TB, o parts) *API {
+	t.Helper()
+	a, err := New(o.build(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func checkEndpoint(_ context.Context, field, raw string) (string, error) {
+	refuse := func(code arena.Code, why string) (string, error) {
+		return "", &arena.Error{Code: code, Message: why, Fields: []arena.FieldError{{Field: field, Message: why}}}
+	}
+	switch {
+	case !strings.HasPrefix(raw, "http://") && !strings.HasPrefix(raw, "https://"):
+		return refuse(arena.CodeEndpointInvalid, "is not an http or https URL")
+	case strings.Contains(raw, "://10."):
+		return refuse(arena.CodeEndpointBlocked, "is a private address")
+	case strings.Contains(raw, "://arena.example"):
+		return refuse(arena.CodeEndpointOwn, "is the arena itself")
+	}
+	return strings.TrimSuffix(raw, "/"), nil
+}
+
+func defaults(s arena.Settings) arena.Settings {
+	if s.Game != nil {
+		return settings.Defaults(s)
+	}
+	if s.Format == "" {
+		s.Format = arena.FormatLadder
+	}
+	if s.Judge.Kind == "" {
+		s.Judge.Kind = arena.JudgeNumber
+	}
+	if s.MinSeats == 0 {
+		s.MinSeats = 2
+	}
+	if s.MaxSeats == 0 {
+		s.MaxSeats = max(2, s.MinSeats)
+	}
+	if s.Visibility == "" {
+		s.Visibility = arena.VisibilityLive
+		if s.Rated {
+			s.Visibility = arena.VisibilitySealed
+		}
+	}
+	if pace := arena.DefaultPace(s.Format); s.Pace == nil && pace != (arena.Pace{}) {
+		s.Pace = &pace
+	}
+	if s.ScoreMode == "" {
+		s.ScoreMode = arena.ScoreMatch
+	}
+	if s.Rounds == 0 && s.MaxRounds == 0 {
+		s.MaxRounds = 100
+	}
+	return s
+}
+
+func checkSettings(s arena.Settings) []arena.FieldError {
+	var fields []arena.FieldError
+	add := func(field, message string) { fields = append(fields, arena.FieldError{Field: field, Message: message}) }
+	if s.Game != nil {
+		return settings.Check(s)
+	}
+	if !slices.Contains([]string{arena.JudgeExact, arena.JudgeChoice, arena.JudgeNumber}, s.Judge.Kind) {
+		add("judge.kind", "must be one of: exact, choice, number")
+	}
+	if (s.PackID == "") == (s.Generator == nil) {
+		add("pack_id", "give either pack_id or generator")
+	}
+	if s.Visibility != "" && !s.Visibility.Valid() {
+		add("visibility", "must be live, sealed or delayed:<seconds>")
+	}
+	if s.MinSeats > s.MaxSeats {
+		add("min_seats", "must not be above max_seats")
+	}
+	return fields
+}
+
+const testPackLines = 1000
+
+// readPack reads one JSON string per line: the task's answer.
+func readPack(in arena.PackImport) (arena.PackContents, error) {
+	c := arena.PackContents{Format: "jsonl", Map: in.Map}
+	if in.Format != "jsonl" && in.Format != "auto" {
+		return c, arena.Invalid("format", "must be jsonl")
+	}
+	if bytes.HasPrefix(in.Data, []byte("a,b")) {
+		c.Format, c.Names = "csv", []string{"a", "b"}
+		return c, arena.Errorf(arena.CodePackInvalid, "the column a is not known")
+	}
+	lines := strings.Split(strings.TrimSuffix(string(in.Data), "\n"), "\n")
+	if len(lines) > testPackLines {
+		return c, arena.Errorf(arena.CodeTooLarge, "a pack has at most %d lines", testPackLines)
+	}
+	for i, line := range lines {
+		var answer string
+		if line == "" {
+			continue
+		}
+		if err := strictjson.Unmarshal([]byte(line), &answer); err != nil {
+			c.Skipped = append(c.Skipped, arena.SkippedLine{Line: i + 1, Reason: err.Error()})
+			continue
+		}
+		if answer == "twice" {
+			c.Warnings = append(c.Warnings, arena.SkippedLine{Line: i + 1, Reason: "options are the same"})
+		}
+		c.Tasks = append(c.Tasks, arena.Task{Description: "say it", Answers: []string{answer}, InputFormat: "string", OutputFormat: "string"})
+	}
+	return c, nil
+}
+
+// signRecord makes a record that nobody signed.
+func signRecord(_ context.Context, rows record.Rows) (record.Signed, error) {
+	r, err := record.New("https://arena.example", rows)
+	if err != nil {
+		return record.Signed{}, err
+	}
+	return record.Sign(r, func([]byte) (record.Signature, error) { return record.Signature{Alg: "none"}, nil })
+}
+
+// checkKey stands for a protocol whose keys are in hexadecimal.
+func checkKey(text string) (string, ed25519.PublicKey, error) {
+	key, err := hex.DecodeString(text)
+	if err != nil || len(key) != ed25519.PublicKeySize {
+		return "", nil, errors.New("is not a key in hexadecimal")
+	}
+	return strings.ToLower(text), key, nil
+}
+
+// nextRun supports two schedules: Fridays at six, and every minute.
+func nextRun(expression string, after time.Time) time.Time {
+	at := after.Truncate(time.Minute).Add(time.Minute)
+	for expression == "0 18 * * 5" && (at.Weekday() != time.Friday || at.Hour() != 18 || at.Minute() != 0) {
+		at = at.Add(time.Minute)
+	}
+	return at
+}
+
+// serveSDKList serves a list of SDK packages and none of them.
+func serveSDKList(w http.ResponseWriter, r *http.Request) error {
+	if r.URL.Path == "/sdk/" {
+		_, err := io.WriteString(w, "sdk")
+		return err
+	}
+	return arena.Errorf(arena.CodeNotFound, "no such SDK package")
+}

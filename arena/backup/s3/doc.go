@@ -1,8 +1,0 @@
-// Package s3 keeps backups in a bucket of Amazon S3, or of a service with the same
-// interface. It alone imports a client of such services.
-//
-// It leaves what a backup is, its name and how long it is kept to arena/backup, and
-// to arena/server which settings its options come from.
-//
-// Only arena/server imports it.
-package s3

@@ -1,7 +1,0 @@
-// Package wire frames the messages between the script pool and its worker
-// processes: a length of four bytes, big-endian, and a JSON document.
-//
-// It owns the format and its bounds. arena/script writes requests and reads
-// replies; arena/script/worker does the opposite. Both sides reject a frame
-// that is longer than its bound before they allocate memory for it.
-package wire

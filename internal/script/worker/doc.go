@@ -1,0 +1,12 @@
+// Package worker is the inside of a script worker: the process in which
+// untrusted JavaScript runs.
+//
+// It owns the restrictions that the process puts on itself before it reads its
+// first request, and the loop that runs requests in scoring/sandbox. On Linux a
+// worker can open no files and no sockets, start no programs and no processes,
+// and gain no privileges; its processor time is limited. Other systems rely on
+// the parent, which watches memory and time everywhere (internal/script).
+//
+// Only cmd/arena may import it, for one hidden command: no other process runs
+// untrusted code.
+package worker

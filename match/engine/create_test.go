@@ -1,0 +1,200 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/match/engine"
+)
+
+// maker is a store at which creations can be watched, held up and lost.
+type maker struct {
+	engine.Store
+	claims  bool // ClaimMatches works
+	creates chan string
+	hold    chan struct{} // nil: creations are not held up
+	lost    bool          // what CreateAndClaim answers
+}
+
+func (k *maker) use(o *engine.Options) { o.Store = k }
+
+func (k *maker) ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error) {
+	if !k.claims {
+		return nil, nil
+	}
+	return k.Store.ClaimMatches(ctx, node, ttl, limit)
+}
+
+func (k *maker) CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
+	k.creates <- "plain"
+	return k.Store.CreateMatch(ctx, m, e, audit...)
+}
+
+func (k *maker) CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration, audit ...arena.AuditEntry) (arena.Event, arena.Lease, error) {
+	e, l, err := k.Store.CreateAndClaim(ctx, m, e, node, ttl, audit...)
+	k.creates <- "claimed"
+	if k.hold != nil && err == nil {
+		<-k.hold
+	}
+	if k.lost {
+		return arena.Event{}, arena.Lease{}, errAway
+	}
+	return e, l, err
+}
+
+func (b *bench) maker() *maker {
+	return &maker{Store: b.store, creates: make(chan string, 10)}
+}
+
+// due returns a match of two agents that starts at its creation.
+func (b *bench) due(id string) (arena.Match, arena.Event) {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	m := arena.Match{
+		ID: id, League: slug, Status: arena.MatchScheduled, Settings: settings(), Seed: 7, SeedSalt: seedSalt, CreatedAt: now, StartsAt: now,
+		Seats: []arena.Seat{{No: 0, AgentID: agentID(0), Salt: "salt a"}, {No: 1, AgentID: agentID(1), Salt: "salt b"}},
+	}
+	return m, arena.Event{MatchID: id, At: now, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)}
+}
+
+// A match that is created by a node that can play it is played without any
+// claim, from the row that its creation wrote.
+func TestEngine_Create(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, wrong)
+	k := b.maker()
+	n := b.node("n1", k.use)
+	n.wait(t, k, "claimed")
+	m, e := b.due("m_1")
+	e, err := n.Create(t.Context(), m, e)
+	b.ok(err)
+	played, events := b.over("m_1")
+	if e.Seq != 1 || m.Seats[0].Name != "" {
+		t.Errorf("event has seq %d, the caller's seat is %+v", e.Seq, m.Seats[0])
+	}
+	if played.Status != arena.MatchFinished || played.Lease.Epoch != 1 || events[0].Type != arena.EventMatchScheduled || events[1].Type != arena.EventMatchStarted {
+		t.Errorf("match is %s at epoch %d, its log begins with %s", played.Status, played.Lease.Epoch, events[0].Type)
+	}
+	if played.Seats[0].Name != agentID(0) || played.Seats[0].Points != 3*arena.OnePoint {
+		t.Errorf("seat 0 is %+v", played.Seats[0])
+	}
+}
+
+// wait returns when the node creates matches like this, which it shows with
+// those of a league that does not exist.
+func (n *node) wait(t *testing.T, k *maker, how string) {
+	t.Helper()
+	for {
+		_, err := n.Create(t.Context(), arena.Match{ID: "m_none", League: "none"}, arena.Event{})
+		if err == nil {
+			t.Fatal("there is a match without a league")
+		}
+		if <-k.creates == how {
+			return
+		}
+	}
+}
+
+// A node that takes no match only stores it.
+func TestEngine_Create_waits(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]struct {
+		change func(*engine.Options)
+		before func(b *bench, n *node, k *maker)
+		how    string
+	}{
+		"the node drains": {func(*engine.Options) {}, func(_ *bench, n *node, _ *maker) { n.stop() }, "plain"},
+		"it plays as many as it may": {func(o *engine.Options) { o.MaxMatches = 1 }, func(b *bench, n *node, k *maker) {
+			b.agent[agentID(0)], b.agent[agentID(1)] = hang, hang
+			_, err := n.Create(b.t.Context(), func() arena.Match { m, _ := b.due("m_0"); return m }(), arena.Event{Body: json.RawMessage(`{}`)})
+			b.ok(err)
+			<-k.creates
+		}, "plain"},
+		"an agent has no free seat": {impatient, func(b *bench, _ *node, _ *maker) {
+			b.match()
+			claimed, err := b.store.ClaimMatches(b.t.Context(), "n0", time.Hour, 1)
+			b.ok(err)
+			if len(claimed) != 1 {
+				b.t.Fatal("nothing to claim")
+			}
+		}, "claimed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, right, wrong)
+			k := b.maker()
+			n := b.node("n1", k.use, how.change, impatient)
+			n.wait(t, k, "claimed")
+			how.before(b, n, k)
+			m, e := b.due("m_1")
+			_, err := n.Create(t.Context(), m, e)
+			b.ok(err)
+			if got := <-k.creates; got != how.how {
+				t.Errorf("it is created %s, want %s", got, how.how)
+			}
+			stored, err := b.store.Match(t.Context(), "m_1")
+			b.ok(err)
+			if stored.Status != arena.MatchScheduled || stored.Lease.Epoch != 0 {
+				t.Errorf("match is %s under %+v", stored.Status, stored.Lease)
+			}
+		})
+	}
+}
+
+// A node that begins to drain while it creates a match gives it back before
+// Run returns, and it counts as no interruption.
+func TestEngine_Create_drain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, wrong)
+	k := b.maker()
+	n := b.node("n1", k.use, func(o *engine.Options) { o.LeaseTTL = time.Hour })
+	n.wait(t, k, "claimed")
+	k.hold = make(chan struct{})
+	created := make(chan error, 1)
+	go func() {
+		m, e := b.due("m_1")
+		_, err := n.Create(t.Context(), m, e)
+		created <- err
+	}()
+	<-k.creates
+	stopped := make(chan struct{})
+	go func() { n.stop(); close(stopped) }()
+	n.wait(t, k, "plain") // the drain has begun
+	select {
+	case <-stopped:
+		t.Error("Run returned before the match was given back")
+	default:
+	}
+	close(k.hold)
+	b.ok(<-created)
+	<-stopped
+	if len(b.asked) > 0 {
+		t.Error("a draining node began to play")
+	}
+	b.node("n2", func(o *engine.Options) { o.LeaseTTL = time.Hour })
+	m, _ := b.over("m_1")
+	if m.Status != arena.MatchFinished || m.Lease.Epoch != 2 || m.Interruptions != 0 {
+		t.Errorf("match is %s at epoch %d with %d interruptions", m.Status, m.Lease.Epoch, m.Interruptions)
+	}
+}
+
+// What a lost answer leaves behind is claimed when its lease has run out.
+// Threat C5.
+func TestEngine_Create_lostAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, wrong)
+	k := b.maker()
+	k.claims, k.lost = true, true
+	n := b.node("n1", k.use, lively)
+	n.wait(t, k, "claimed")
+	m, e := b.due("m_1")
+	if _, err := n.Create(t.Context(), m, e); arena.CodeOf(err) != arena.CodeUnavailable {
+		t.Fatalf("creation gives %v", err)
+	}
+	played, _ := b.over("m_1")
+	if played.Status != arena.MatchFinished || played.Lease.Epoch != 2 || len(b.asked) != 6 {
+		t.Errorf("match is %s at epoch %d after %d requests", played.Status, played.Lease.Epoch, len(b.asked))
+	}
+}

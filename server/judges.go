@@ -1,0 +1,90 @@
+package server
+
+import (
+	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/judge"
+	leaguesettings "github.com/agora-arena/arena/league/settings"
+	"github.com/agora-arena/arena/match/engine"
+	"github.com/agora-arena/arena/protocol"
+	"github.com/agora-arena/arena/scoring"
+)
+
+// newJudges makes the external judges: panels over the drivers of the players,
+// the crowd, answers that are programs, and the operator's language model if
+// there is one.
+func (s *Server) newJudges(drivers map[string]engine.Driver) (*judge.Judges, error) {
+	o := judge.Options{
+		Agents: s.store.AgentsByID, Votes: s.store.Votes, Scripts: s.scripts, Version: scoring.Version, Now: time.Now, Logger: s.log,
+		Ask: func(ctx context.Context, q judge.Question) (arena.AnswerBody, error) {
+			return askJudge(ctx, drivers, q)
+		},
+	}
+	if s.cfg.JudgeURL != nil {
+		client, err := protocol.NewOperatorClient(protocol.ClientOptions{})
+		if err != nil {
+			return nil, err
+		}
+		o.Model = &judge.Model{URL: s.cfg.JudgeURL.JoinPath("chat", "completions").String(), Name: s.cfg.JudgeModel, Key: s.cfg.JudgeKey, HTTP: client}
+	}
+	return judge.New(o)
+}
+
+// askJudge puts one comparison to a judge agent as a match of one round, and
+// once more when the outcome table allows it.
+func askJudge(ctx context.Context, drivers map[string]engine.Driver, q judge.Question) (arena.AnswerBody, error) {
+	driver, ok := drivers[q.Agent.Protocol]
+	if !ok {
+		return arena.AnswerBody{}, fmt.Errorf("ask judge agent %s: no driver for protocol %q", q.Agent.ID, q.Agent.Protocol)
+	}
+	a := arena.Attempt{
+		MatchID: q.MatchID, League: q.League, Round: q.Round, TotalRounds: 1, Task: q.Task, TimeLimit: q.Limit, RoundLimit: q.Limit,
+		Deadline: time.Now().Add(q.Limit), Judging: true,
+		Seat: arena.Seat{
+			AgentID: q.Agent.ID, Name: q.Agent.Name, OwnerID: q.Agent.OwnerID, Protocol: q.Agent.Protocol,
+			Endpoint: q.Agent.Endpoint, PublicKey: q.Agent.PublicKey, Version: q.Agent.Version,
+		},
+	}
+	for a.Number = 1; ; a.Number++ {
+		send, err := driver.Prepare(ctx, a)
+		if err != nil {
+			return arena.AnswerBody{}, fmt.Errorf("ask judge agent %s: %w", q.Agent.ID, err)
+		}
+		reply := send(ctx)
+		if reply.Answer != nil {
+			return *reply.Answer, nil
+		}
+		a.TimeLimit -= reply.Elapsed
+		if a.Number > 1 || !reply.Retry || a.TimeLimit <= 0 {
+			return arena.AnswerBody{}, fmt.Errorf("judge agent %s: %s (%s)", q.Agent.ID, reply.Outcome, reply.Reason)
+		}
+	}
+}
+
+// checkSettings refuses a league whose judge this arena does not have.
+func (s *Server) checkSettings(settings arena.Settings) []arena.FieldError {
+	wrong := leaguesettings.Check(settings)
+	if settings.Judge.Kind == arena.JudgeModel && s.cfg.JudgeURL == nil {
+		wrong = append(wrong, arena.FieldError{Field: "judge.kind", Message: "this arena has no language model: ARENA_JUDGE_URL is not set"})
+	}
+	return wrong
+}
+
+// voteSecret signs the names of voters' browsers. It is made from the oldest
+// key of the arena, which all nodes share and no rotation takes away.
+func (s *Server) voteSecret(ctx context.Context) ([]byte, error) {
+	keys, err := s.store.SigningKeys(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the key of votes: %w", err)
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("read the key of votes: there is no signing key")
+	}
+	return hkdf.Key(sha256.New, keys[0].Private, nil, "agora-arena votes 1", sha256.Size)
+}

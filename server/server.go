@@ -1,0 +1,497 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log/slog"
+	mrand "math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agora-arena/arena/account"
+	"github.com/agora-arena/arena/api"
+	"github.com/agora-arena/arena/api/card"
+	"github.com/agora-arena/arena/api/mcp"
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/health"
+	"github.com/agora-arena/arena/internal/certs"
+	"github.com/agora-arena/arena/internal/mail"
+	"github.com/agora-arena/arena/internal/quota"
+	"github.com/agora-arena/arena/internal/script"
+	"github.com/agora-arena/arena/internal/telemetry"
+	"github.com/agora-arena/arena/internal/token"
+	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/game/catalog"
+	"github.com/agora-arena/arena/match/engine"
+	"github.com/agora-arena/arena/match/vote"
+	"github.com/agora-arena/arena/protocol"
+	"github.com/agora-arena/arena/protocol/aap/pull"
+	"github.com/agora-arena/arena/protocol/agentprotocol"
+	"github.com/agora-arena/arena/protocol/envelope/relay"
+	"github.com/agora-arena/arena/registry"
+	"github.com/agora-arena/arena/scoring"
+	"github.com/agora-arena/arena/sdk"
+	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/stream"
+	"github.com/agora-arena/arena/stream/bus"
+	"github.com/agora-arena/arena/stream/ingest"
+	"github.com/agora-arena/arena/stream/ws"
+	"github.com/agora-arena/arena/visibility"
+	"github.com/agora-arena/arena/web"
+)
+
+// Server is one node of an arena.
+type Server struct {
+	cfg  Config
+	log  *slog.Logger
+	node string
+
+	startedAt time.Time
+	lastError *lastError
+	writes    *writeProbe
+	ticks     tickWatch
+	url       string // public
+	opts      Options
+
+	adminToken    string // known in clear text: given or just made
+	newAdminToken string // just made
+
+	store     *store.Store
+	visible   *visibility.Reader
+	keys      *token.Keys
+	bus       *bus.Bus // nil: this node is alone
+	clients   *ws.Clients
+	seats     *ingest.Seats
+	hub       *stream.Hub
+	events    *ingest.Receiver
+	metrics   *metrics
+	telemetry *telemetry.Exporter // nil: nothing is exported
+	client    *protocol.Client
+	crawler   *protocol.Client // of rehearsals, over a slow network
+	protocols protocols
+	inbound   map[string]inbound // by protocol
+	signed    *agentprotocol.Server
+	pulls     *pull.Hub
+	tasks     *pull.Server
+	mcp       *mcp.Server
+	mailer    *mail.Mailer // nil: no mail
+	pauses    *registry.Pauses
+	runner    *engine.Engine
+	network   *health.Network
+	sweeper   *health.Sweeper
+	scheduler *league.Scheduler
+	ops       *services
+	scripts   *script.Pool
+	games     *catalog.Catalog
+	relay     *relay.Server
+	api       http.Handler
+
+	certs *certs.Certificates // nil: no TLS
+
+	listener, plainListener, privateListener net.Listener
+	public, plain, private                   *http.Server // plain redirects to TLS
+	draining                                 atomic.Bool
+	drainRequested                           chan struct{}
+	drain                                    func()         // closes drainRequested
+	wg                                       sync.WaitGroup // listeners
+}
+
+// Options are what the caller of New decides beside the settings.
+type Options struct {
+	Version string // of the program, for the API and the other nodes; "": devel
+
+	// What arena demo, arena play and the benchmarks do differently.
+	NoLimits         bool                           // requests are not counted by address
+	Spectators       int                            // per address; 0: the setting
+	LadderPause      time.Duration                  // 0: the scheduler's own
+	EliminationPause time.Duration                  // 0: the scheduler's own
+	RateLimitPause   time.Duration                  // 0: that of the rules
+	Drivers          func(map[string]engine.Driver) // wraps the drivers of the matches; may be nil
+	TrustKeys        bool                           // agents need not prove their keys
+	Identity         ed25519.PrivateKey             // that signs the arena's messages; nil: the one in the database
+	RelayDev         bool                           // the relay seeds itself on demand, and every key may post
+	Passive          bool                           // Run serves, but plays no matches and runs no jobs: the caller does
+	Seeds            mrand.Source                   // of the matches that admins create; nil: one that cannot be predicted
+}
+
+// ConnsPerHost lets two whole rounds of 128 seats run against agents that
+// share one host and port, as on a hosting platform.
+const ConnsPerHost = 256
+
+// New makes the parts in the order in which they need each other. It
+// listens, but answers nothing before Run.
+func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Server, err error) {
+	s := &Server{
+		cfg: cfg, opts: opts, node: arena.NewID(arena.NodePrefix, time.Now()), startedAt: time.Now(), lastError: &lastError{}, drainRequested: make(chan struct{}),
+	}
+	log = slog.New(s.lastError.of(log.Handler()))
+	s.log = log
+	s.drain = sync.OnceFunc(func() { close(s.drainRequested) })
+	defer func() {
+		if err != nil {
+			_ = s.Close() // err is the error to return
+		}
+	}()
+	for _, w := range cfg.Warnings() {
+		log.Warn("unsafe setting", "setting", w.Key, "warning", w.Text)
+	}
+	if s.store, err = store.Open(ctx, cfg.DatabaseURL, store.Options{Logger: log, Now: time.Now}); err != nil {
+		return nil, err
+	}
+	s.writes = newWriteProbe(s.heartbeat, time.Now)
+	if err = s.store.Lock(ctx); err != nil {
+		return nil, err
+	}
+	if err = s.store.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	if err = s.ensureAdmin(ctx); err != nil {
+		return nil, err
+	}
+	if err = s.listen(ctx); err != nil {
+		return nil, err
+	}
+	if err = s.connect(ctx); err != nil {
+		return nil, err
+	}
+	quotas, err := s.newQuotas()
+	if err != nil {
+		return nil, err
+	}
+	streams, err := s.newStreams(quotas.Streams)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.newOutbound(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rescorer, err := s.newEngine(quotas)
+	if err != nil {
+		return nil, err
+	}
+	services, err := s.newServices(out, quotas, rescorer)
+	if err != nil {
+		return nil, err
+	}
+	s.ops = services
+	if err = s.newInbound(out, services); err != nil {
+		return nil, err
+	}
+	return s, s.newAPI(ctx, streams, services)
+}
+
+// ensureAdmin makes the given admin token known, or makes one when the arena
+// has none at all.
+func (s *Server) ensureAdmin(ctx context.Context) (err error) {
+	var created bool
+	s.adminToken, created, err = account.EnsureAdmin(ctx, account.AdminOptions{
+		Store: s.store, Secret: s.cfg.AdminToken, HashSecret: token.Hash, Now: time.Now,
+		NewSecret: func() (string, [32]byte) { return token.NewSecret(token.AdminSecretPrefix) },
+	})
+	if created {
+		s.newAdminToken = s.adminToken
+	}
+	return err
+}
+
+// connect makes the signing keys, the bus, the hub with its clients and seats, the
+// metrics and what exports them.
+func (s *Server) connect(ctx context.Context) (err error) {
+	if s.keys, err = token.New(ctx, token.Options{
+		Store: s.store, Issuer: s.url, Alg: s.cfg.JWTAlg, Now: time.Now, Logger: s.log,
+	}); err != nil {
+		return err
+	}
+	if s.visible, err = visibility.NewReader(s.store, time.Now); err != nil {
+		return err
+	}
+	if err = s.newMailer(); err != nil {
+		return err
+	}
+	if s.clients, err = ws.NewClients(ws.Options{Max: s.cfg.Spectators, Now: time.Now}); err != nil {
+		return err
+	}
+	if s.seats, err = ingest.NewSeats(ingest.Limits{Rate: float64(s.cfg.EventRate), Burst: s.cfg.EventBurst, Events: s.cfg.EventMax}); err != nil {
+		return err
+	}
+	hub := stream.Options{Source: s.visible, Clients: s.clients, Seats: s.seats, Now: time.Now, Logger: s.log}
+	if s.cfg.RedisURL != "" {
+		if s.bus, err = bus.Open(s.cfg.RedisURL, bus.Options{Node: s.node, Now: time.Now, Logger: s.log, Join: stream.JoinMessages}); err != nil {
+			return fmt.Errorf("ARENA_REDIS_URL: %w", err)
+		}
+		hub.Bus = s.bus
+	}
+	if s.hub, err = stream.NewHub(hub); err != nil {
+		return err
+	}
+	s.metrics = newMetrics(s.hub.Stats, s.seats.Stats, s.store.Counts)
+	s.metrics.watchArchives(s.store.ArchiveCache)
+	s.metrics.watchStore(s.store.ErrorStats)
+	s.metrics.registry.MustRegister(backupCollector{s.store.LastBackup, s.cfg.backupOverdue(), time.Now}, diskCollector{s.cfg.folders()}, tickCollector{s.tickAge})
+	if s.certs != nil {
+		s.metrics.watchCertificates(s.certs.Expires)
+	}
+	if s.bus != nil {
+		s.metrics.watchBus(s.bus.Stats)
+	}
+	return s.newTelemetry(ctx)
+}
+
+// newStreams makes the receiver of agents' events, and the handler of the streams
+// of spectators and agents.
+func (s *Server) newStreams(addresses *quota.Slots) (_ *stream.Handler, err error) {
+	if s.events, err = ingest.New(ingest.Options{
+		Hub: s.hub, Clients: s.clients, Seats: s.seats, Matches: s.visible, Log: s.store, Authenticate: s.keys.Verify,
+		ClientIP: remoteHost, Addresses: addresses, Now: time.Now, Logger: s.log,
+	}); err != nil {
+		return nil, err
+	}
+	return stream.NewHandler(s.hub, stream.Parts{
+		Matches: s.visible, Leagues: s.store, Agents: s.events, ClientIP: remoteHost, Addresses: addresses,
+	})
+}
+
+// newEngine makes the judges, the pauses of agents, the runner of matches and
+// what scores them again.
+func (s *Server) newEngine(quotas *quota.Set) (*engine.Rescorer, error) {
+	tasks, err := league.NewTasks(s.store)
+	if err != nil {
+		return nil, err
+	}
+	drivers := s.protocols.drivers()
+	if s.opts.Drivers != nil {
+		s.opts.Drivers(drivers)
+	}
+	if s.scripts, err = NewScripts(s.log, quotas.Judging); err != nil {
+		return nil, err
+	}
+	s.metrics.watchScripts(s.scripts.Stats)
+	if s.games, err = catalog.New(s.scripts, s.store); err != nil {
+		return nil, err
+	}
+	judges, err := s.newJudges(drivers)
+	if err != nil {
+		return nil, err
+	}
+	delayed, err := visibility.NewDelayedPublisher(s.visible, s.hub, s.log)
+	if err != nil {
+		return nil, err
+	}
+	if err = s.newNetwork(); err != nil {
+		return nil, err
+	}
+	var notices registry.Notices
+	if s.mailer != nil {
+		notices = s.mailer
+	}
+	if s.pauses, err = registry.NewPauses(registry.PausesOptions{Store: s.store, Publisher: s.hub, Notices: notices, Now: time.Now, Logger: s.log}); err != nil {
+		return nil, err
+	}
+	faults, err := league.NewFaults(s.store, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	if s.runner, err = engine.New(engine.Options{
+		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Games: s.games, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
+		Now: time.Now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause},
+		Hooks: engine.Hooks{Observe: s.observe, Flush: s.events.Flush, CutOff: s.network.CutOff, GameFailed: faults.GameFailed, WakeOthers: s.wakeOthers},
+	}); err != nil {
+		return nil, err
+	}
+	return &engine.Rescorer{Store: s.store, Judges: judges, Games: s.games, Now: time.Now, Logger: s.log}, nil
+}
+
+// newAPI makes the API and the servers of the listeners.
+func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *services) error {
+	voterKey, err := s.voteSecret(ctx)
+	if err != nil {
+		return err
+	}
+	proxies := make([]string, len(s.cfg.TrustedProxies))
+	for i, p := range s.cfg.TrustedProxies {
+		proxies[i] = p.String()
+	}
+	cards, err := card.New()
+	if err != nil {
+		return err
+	}
+	ui := pages{matches: s.visible, rows: s.store, url: s.url, log: s.log}
+	open, err := visibility.NewVotes(s.visible, engine.JudgeInput)
+	if err != nil {
+		return err
+	}
+	votes, err := vote.New(open, s.store, time.Now)
+	if err != nil {
+		return err
+	}
+	packages, err := sdk.New(s.url)
+	if err != nil {
+		return err
+	}
+	facts, err := s.newVitals()
+	if err != nil {
+		return err
+	}
+	s.api, err = api.New(api.Options{
+		Store:    s.store,
+		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches, Votes: votes, Games: s.games},
+		Handlers: api.Handlers{
+			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), SDK: packages.Serve, Tasks: s.tasks, Protocols: s.handlers(),
+			MCP: func(operations api.Operations) (_ api.MCP, err error) {
+				s.mcp, err = mcp.New(mcp.Options{
+					Operations: operations, Tasks: s.tasks, Watches: services.quotas.Streams, URL: s.url, Version: s.version(), Logger: s.log,
+				})
+				return s.mcp, err
+			},
+		},
+		Matches:  api.MatchOptions{Visible: s.visible, Viewers: s.hub.Viewers, Record: s.record, Card: cards.Draw, Notation: s.notation},
+		Votes:    api.VoteOptions{Secret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https"},
+		Judges:   api.JudgeOptions{Input: engine.JudgeInput, Health: scoring.JudgeHealth},
+		Seasons:  api.SeasonOptions{Table: seasonTable, Card: cards.DrawSeason, NextRun: nextRun},
+		Analysis: api.AnalysisOptions{Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VerifyRatings: s.store.CheckRatings},
+		Export:   services.archive.Write,
+		Node:     api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request, Vitals: facts.Facts},
+		Site: api.Site{
+			URL: s.url, TrustedProxies: proxies,
+			SignIn: api.SignInOptions{Provider: services.provider, Name: s.cfg.ProviderName(), Signup: s.cfg.Signup, Mail: s.mailer != nil},
+			Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
+		},
+		Quotas: services.quotas, Now: time.Now, Logger: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	public, err := api.Compress(s.api)
+	if err != nil {
+		return err
+	}
+	s.public = s.httpServer(public)
+	if s.certs != nil {
+		s.public = s.tlsServer(public)
+	}
+	if s.plainListener != nil {
+		s.plain = s.httpServer(s.certs.Challenges(redirect(*s.cfg.PublicURL)))
+	}
+	if s.privateListener != nil {
+		s.private = s.httpServer(s.privateHandler())
+	}
+	return nil
+}
+
+// privateHandler serves what only the host's own network may see.
+func (s *Server) privateHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.metrics.handler())
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// wake has a due match claimed at once: by this node, since its runner is the
+// nearest and a race of all nodes would slow it down, or by the others when
+// this one claims no more.
+func (s *Server) wake() {
+	if s.draining.Load() {
+		s.wakeOthers()
+		return
+	}
+	s.runner.Wake()
+}
+
+// wakeOthers makes the engines of the other nodes claim due matches.
+func (s *Server) wakeOthers() {
+	if s.bus != nil {
+		s.bus.Wake()
+	}
+}
+
+// newNetwork makes the canary of the network (threat N1).
+func (s *Server) newNetwork() (err error) {
+	if s.network, err = health.NewNetwork(health.NetworkOptions{
+		Targets: s.cfg.CanaryTargets, Dial: dialTarget, Probers: s.protocols.probers(), LastReply: s.client.LastReply,
+		Sample: func(ctx context.Context) ([]arena.Agent, error) {
+			return s.store.HealthyEndpoints(ctx, sampledEndpoints)
+		},
+		Logger: s.log, Now: time.Now,
+	}); err != nil {
+		return err
+	}
+	s.metrics.watchNetwork(s.network.Stats)
+	return nil
+}
+
+// sampledEndpoints is how many healthy endpoints the canary chooses from.
+const sampledEndpoints = 64
+
+// dialTarget connects to an address that the operator names.
+func dialTarget(ctx context.Context, address string) error {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("canary: %w", err)
+	}
+	return conn.Close()
+}
+
+// ownHosts are the addresses under which an endpoint would be the arena
+// itself (threat S7).
+func (s *Server) ownHosts() []string {
+	hosts := []string{s.cfg.PublicURL.Host}
+	if s.cfg.PublicURL.Port() == "" {
+		port := map[string]string{"http": "80", "https": "443"}[s.cfg.PublicURL.Scheme]
+		hosts = []string{net.JoinHostPort(s.cfg.PublicURL.Hostname(), port)}
+	}
+	if addr, err := netip.ParseAddrPort(s.listener.Addr().String()); err == nil {
+		if !addr.Addr().IsUnspecified() {
+			return append(hosts, addr.String())
+		}
+		port := fmt.Sprint(addr.Port())
+		return append(hosts, net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port))
+	}
+	return hosts
+}
+
+// extraRoots reads certificate authorities for development.
+func extraRoots(file string) ([]*x509.Certificate, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(file) //nolint:gosec // G304: the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("ARENA_EXTRA_CA_FILE: %w", err)
+	}
+	var roots []*x509.Certificate
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("ARENA_EXTRA_CA_FILE: %w", err)
+		}
+		roots = append(roots, cert)
+	}
+	if len(roots) == 0 {
+		return nil, errors.New("ARENA_EXTRA_CA_FILE: holds no certificate")
+	}
+	return roots, nil
+}
+
+// remoteHost is the client's address; api has put it there, also behind
+// a trusted proxy.
+func remoteHost(r *http.Request) string {
+	return arena.AddressOf(r.RemoteAddr)
+}
+
+func (s *Server) version() string { return cmp.Or(s.opts.Version, "devel") }

@@ -1,0 +1,261 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	mrand "math/rand/v2"
+	"time"
+
+	"github.com/agora-arena/arena/account"
+	"github.com/agora-arena/arena/api"
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/health"
+	"github.com/agora-arena/arena/internal/mail"
+	"github.com/agora-arena/arena/internal/quota"
+	"github.com/agora-arena/arena/internal/signin"
+	"github.com/agora-arena/arena/internal/takeout"
+	"github.com/agora-arena/arena/internal/token"
+	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/format"
+	"github.com/agora-arena/arena/league/pack"
+	"github.com/agora-arena/arena/league/settings"
+	"github.com/agora-arena/arena/match"
+	"github.com/agora-arena/arena/match/engine"
+	"github.com/agora-arena/arena/protocol"
+	"github.com/agora-arena/arena/registry"
+)
+
+// services are the operations that the API and the inbound protocol handlers
+// share.
+type services struct {
+	quotas   *quota.Set
+	accounts *account.Service
+	provider api.SignInProvider // nil: people sign in with tokens alone
+	entries  *league.Entries
+	agents   *registry.Service
+	matches  *match.Service
+	leagues  *league.Service
+	archive  *takeout.Archive
+}
+
+// newQuotas makes the limits of callers.
+func (s *Server) newQuotas() (*quota.Set, error) {
+	counted := quota.Options{Limits: s.limits(), Now: time.Now, Logger: s.log}
+	if s.bus != nil {
+		counted.Shared = s.bus.Take
+	}
+	quotas, err := quota.New(counted)
+	if err != nil {
+		return nil, err
+	}
+	s.metrics.watchQuotas(quotas.Refusals)
+	return quotas, nil
+}
+
+// limits are the limits of callers by the settings.
+func (s *Server) limits() quota.Limits {
+	l := quota.DefaultLimits()
+	l.RequestsPerMinute, l.PagesPerMinute = s.cfg.RequestsPerAddress, s.cfg.PagesPerAddress
+	l.BytesPerMinute = s.cfg.MiBPerAddress << 20
+	l.JudgingPerHour = s.cfg.JudgeSecondsPerOwner
+	if s.opts.NoLimits {
+		l = quota.Limits{}
+	}
+	l.StreamsPerAddress = cmp.Or(s.opts.Spectators, s.cfg.SpectatorsPerAddress)
+	return l
+}
+
+// newServices makes the health checks, the scheduler of leagues and the
+// services.
+func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.Rescorer) (_ *services, err error) {
+	spread := s.cfg.HealthInterval * 3 / 4 // leaves time for slow answers and for storing what was found
+	if s.sweeper, err = health.New(health.Options{
+		Store: s.store, Probers: s.protocols.probers(), Recorder: s.pauses, CutOff: s.network.CutOff,
+		Workers: s.cfg.HealthWorkers, Interval: s.cfg.HealthInterval, Spread: spread, Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
+	}); err != nil {
+		return nil, err
+	}
+	v := &services{quotas: quotas}
+	issuer, err := s.newOIDCVerifier()
+	if err != nil {
+		return nil, err
+	}
+	if v.archive, err = takeout.New(s.store, s.url, time.Now); err != nil {
+		return nil, err
+	}
+	if v.provider, err = s.cfg.newProvider(s.url, s.log); err != nil {
+		return nil, err
+	}
+	if v.entries, err = league.NewEntries(s.store, v.quotas.Password, time.Now); err != nil {
+		return nil, err
+	}
+	stage, err := s.newStage()
+	if err != nil {
+		return nil, err
+	}
+	if v.agents, err = registry.New(registry.Options{
+		Store: s.store, Pauses: s.pauses, Protocols: s.protocols.rules(), Endpoints: out.guard, Checker: s.sweeper, FullCheck: s.fullCheck, Rehearse: stage.Play,
+		Rehearsals: v.quotas.Rehearsal, Entries: v.entries, Checks: v.quotas.Check, HostChecks: v.quotas.CheckHost, AgentsPerOwner: s.limits().AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
+	}); err != nil {
+		return nil, err
+	}
+	seeds := s.opts.Seeds
+	if seeds == nil {
+		seeds = secretSource{}
+	}
+	if v.matches, err = match.New(match.Options{
+		Store: s.store, Engine: s.runner, Rescorer: rescorer, Publisher: s.hub, Wake: s.wake, CheckSettings: s.checkSettings, GroupBy: s.cfg.GroupOwnersBy,
+		Challenges: v.quotas.Challenge, Challenged: v.quotas.Challenged, Judging: v.quotas.Judging, Now: time.Now, Rand: seeds, Logger: s.log,
+	}); err != nil {
+		return nil, err
+	}
+	var toOwners account.Mail
+	if s.mailer != nil {
+		toOwners = s.mailer
+	}
+	if v.accounts, err = account.New(account.Options{
+		Mail: toOwners, Store: s.store, Agents: s.pauses, Texts: v.matches, HashSecret: token.Hash,
+		NewSecret:           func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
+		NewAdminSecret:      func() (string, [32]byte) { return token.NewSecret(token.AdminSecretPrefix) },
+		NewAgentSecret:      func() (string, [32]byte) { return token.NewSecret(token.AgentSecretPrefix) },
+		NewSessionSecret:    func() (string, [32]byte) { return token.NewSecret(token.SessionSecretPrefix) },
+		NewInvitationSecret: func() (string, [32]byte) { return token.NewSecret(token.InvitationSecretPrefix) },
+		Issuer:              issuer, SignupMode: s.cfg.Signup, Now: time.Now, Logger: s.log,
+		Quotas: account.Quotas{Address: v.quotas.Address, Token: v.quotas.Token, Guess: v.quotas.Guess, SignUp: v.quotas.SignUp},
+	}); err != nil {
+		return nil, err
+	}
+	if v.leagues, err = league.NewService(league.ServiceOptions{
+		Store: s.store, Entries: v.entries, Defaults: settings.Defaults, CheckSettings: s.checkSettings, FitsJudge: settings.FitsJudge,
+		CheckSchedule: checkSchedule, ReadPack: readPack, CheckGame: s.checkGame, Document: api.LeagueDocument, Games: s.games, Now: time.Now,
+	}); err != nil {
+		return nil, err
+	}
+	s.scheduler, err = league.NewScheduler(league.Options{
+		Store: s.store, Matches: v.matches, GroupBy: s.cfg.GroupOwnersBy, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
+		LadderPause: s.opts.LadderPause, EliminationPause: s.opts.EliminationPause,
+	})
+	return v, err
+}
+
+// seasonTable is the table of a running season.
+func seasonTable(s arena.Season, pairings []arena.Pairing) []arena.TableRow {
+	return format.Table(format.State{Season: s, Pairings: pairings, Now: time.Now()})
+}
+
+// readPack reads a task pack within the limits of an import.
+func readPack(in arena.PackImport) (arena.PackContents, error) {
+	return pack.Read(pack.Source{Format: in.Format, Map: in.Map, Data: in.Data}, pack.DefaultLimits())
+}
+
+// newOIDCVerifier returns the verifier for tokens of the operator's issuer, or nil
+// if no issuer is set.
+func (s *Server) newOIDCVerifier() (account.Issuer, error) {
+	if s.cfg.OIDCIssuer == nil || s.cfg.OIDCAudience == "" {
+		return nil, nil //nolint:nilnil // nil has a meaning to the service
+	}
+	client, err := protocol.NewOperatorClient(protocol.ClientOptions{})
+	if err != nil {
+		return nil, err
+	}
+	verifier, err := token.NewOIDCVerifier(token.OIDCOptions{
+		Issuer: s.cfg.OIDCIssuer.String(), Audience: s.cfg.OIDCAudience,
+		AdminClaim: s.cfg.OIDCAdminClaim, AdminValue: s.cfg.OIDCAdminValue, HTTP: client, Now: time.Now, Logger: s.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return verifier, nil
+}
+
+// callbackPath is where the provider sends a browser back to.
+const callbackPath = "/v1/signin/callback"
+
+// newProvider makes the provider that people sign in with at an arena; nil when
+// they sign in with tokens alone.
+func (c Config) newProvider(arenaURL string, log *slog.Logger) (api.SignInProvider, error) {
+	if c.OIDCIssuer == nil || c.OIDCClientID == "" {
+		return nil, nil //nolint:nilnil // nil has a meaning to the API
+	}
+	client, err := protocol.NewOperatorClient(protocol.ClientOptions{})
+	if err != nil {
+		return nil, err
+	}
+	issuer := c.OIDCIssuer.String()
+	provider, err := signin.New(signin.Options{
+		Issuer: issuer, ClientID: c.OIDCClientID, ClientSecret: c.OIDCClientSecret, RedirectURL: arenaURL + callbackPath,
+		Person: func(claims ...json.RawMessage) (arena.Identity, error) {
+			return token.PersonOf(issuer, c.OIDCAdminClaim, c.OIDCAdminValue, claims...)
+		},
+		HTTP: client, Now: time.Now, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return provider, nil
+}
+
+// ProviderName returns the name of the provider that people sign in with.
+func (c Config) ProviderName() string {
+	if c.OIDCIssuer == nil {
+		return ""
+	}
+	return cmp.Or(c.OIDCName, c.OIDCIssuer.Host)
+}
+
+// CheckServices tries what the settings of a successful Load name outside the
+// arena, with a request to each: certificates and their ACME server, the OIDC
+// issuer, the SMTP server. The error joins one for each that cannot be used; the
+// arena runs without it.
+func (c Config) CheckServices(ctx context.Context) error {
+	return errors.Join(c.checkTLS(ctx), c.checkProvider(ctx), c.checkMail(ctx))
+}
+
+// checkProvider reads the documents of the OIDC issuer, if there is one.
+func (c Config) checkProvider(ctx context.Context) error {
+	provider, err := c.newProvider(c.PublicURL.String(), slog.New(slog.DiscardHandler))
+	if err == nil && provider != nil {
+		err = provider.Ready(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("ARENA_OIDC_ISSUER: %s: %w", c.OIDCIssuer, err)
+	}
+	return nil
+}
+
+// checkMail signs in at the SMTP server, if there is one.
+func (c Config) checkMail(ctx context.Context) error {
+	smtp, err := c.newSMTP()
+	if err == nil && smtp != nil {
+		err = smtp.Ready(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("ARENA_SMTP: the server cannot be used: %w", err)
+	}
+	return nil
+}
+
+// newSMTP returns the client that delivers mails; nil if the arena sends none.
+func (c Config) newSMTP() (*mail.SMTP, error) {
+	if c.SMTP == nil {
+		return nil, nil //nolint:nilnil // nil has a meaning to the callers
+	}
+	return mail.NewSMTP(mail.SMTPOptions{URL: c.SMTP, Password: c.SMTPPassword, From: c.MailFrom})
+}
+
+// newMailer makes the queue of mails to owners, if the arena sends mail.
+func (s *Server) newMailer() error {
+	smtp, err := s.cfg.newSMTP()
+	if err != nil || smtp == nil {
+		return err
+	}
+	s.mailer, err = mail.New(mail.Options{
+		Store: s.store, Sender: smtp, URL: s.url, Now: time.Now, Logger: s.log,
+		NewSecret: func() (string, [32]byte) { return token.NewSecret(token.MailSecretPrefix) },
+	})
+	return err
+}

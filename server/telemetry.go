@@ -1,0 +1,49 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/telemetry"
+	"github.com/agora-arena/arena/match/engine"
+)
+
+// exportEvery is the time between two exports of metrics.
+const exportEvery = 30 * time.Second
+
+// newTelemetry makes the exporter to the collector that the settings name.
+func (s *Server) newTelemetry(ctx context.Context) (err error) {
+	if s.cfg.OTLPURL == nil {
+		return nil
+	}
+	s.telemetry, err = telemetry.New(ctx, telemetry.Options{
+		URL: s.cfg.OTLPURL, Headers: s.cfg.OTLPHeaders, Ratio: s.cfg.TraceRatio, Every: exportEvery,
+		Version: s.version(), Node: s.node, Metrics: s.metrics.registry, Logger: s.log,
+	})
+	return err
+}
+
+// traceParent returns the function that makes the traceparent of tasks. It is nil
+// without a collector: an agent's spans would join a trace that is not recorded.
+func (s *Server) traceParent() func(matchID string, round int, agentID string) string {
+	if s.telemetry == nil {
+		return nil
+	}
+	return s.telemetry.TraceParent
+}
+
+// observe measures, and exports matches and requests to agents as spans.
+func (s *Server) observe(o engine.Observation) {
+	s.metrics.observe(o)
+	switch {
+	case s.telemetry == nil || o.Start.IsZero():
+	case o.Status != "":
+		s.telemetry.ObserveMatch(telemetry.Match{ID: o.MatchID, League: o.League, Status: string(o.Status), Start: o.Start, End: o.Start.Add(o.Elapsed)})
+	default:
+		s.telemetry.ObserveSeat(telemetry.Seat{
+			MatchID: o.MatchID, League: o.League, AgentID: o.AgentID, Round: o.Round, Outcome: string(o.Outcome),
+			Failed: o.Outcome != arena.OutcomeAnswered, Start: o.Start, End: o.Start.Add(o.Elapsed),
+		})
+	}
+}
