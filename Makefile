@@ -178,7 +178,7 @@ bin/chaos: test-deps
 ##@ Check
 
 .PHONY: lint
-lint: lint-prose ## Linters (all of go vet's among them), formatters, tidy go.mod files and prose; changes nothing
+lint: lint-prose lint-web ## Linters (all of go vet's among them), formatters, tidy go.mod files and prose; changes nothing
 	$(GOLANGCI) config verify
 	$(GOLANGCI) fmt --diff
 	for module in $(MODULES); do (cd $$module && $(GOLANGCI) run && go mod tidy -diff) || exit; done
@@ -187,12 +187,17 @@ lint: lint-prose ## Linters (all of go vet's among them), formatters, tidy go.mo
 lint-prose: ## Docs, dictionaries, API description and command help, by the rules in .vale
 	@VALE="$(VALE)" scripts/prose.sh
 
+.PHONY: lint-web
+lint-web: web/node_modules/.package-lock.json ## The pages: prettier and eslint
+	npm --prefix web run lint
+
 .PHONY: vuln
 vuln: ## Fails on known vulnerabilities in what is linked in; says so if the database cannot be reached
 	$(PLAIN) scripts/vuln.sh $(MODULES)
 
 .PHONY: fmt
-fmt: ## Formats the Go sources and tidies the go.mod files
+fmt: web/node_modules/.package-lock.json ## Formats the sources and tidies the go.mod files
+	npm --prefix web run format
 	$(GOLANGCI) fmt
 	for module in $(MODULES); do (cd $$module && go mod tidy) || exit; done
 

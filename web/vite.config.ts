@@ -49,7 +49,12 @@ export default defineConfig(({ mode }) => ({
             { name: 'first', tags: ['$initial'], test: /^(?!.*(?:\.html|src[\\/](?:main\.ts|embed\.ts|font.*\.css)))/, priority: 2 },
             { name: 'desk', minShareCount: 2, test: /[\\/](?:console|admin)[\\/.]/, priority: 1 },
             { name: 'commentary', test: /src[\\/]lib[\\/](?:commentary|game[\\/](?:forms|moves)|i18n[\\/]commentary)/, priority: 2 }, // both read positions
-            { name: 'game', minShareCount: 2, test: /src[\\/](?:components[\\/]game|lib[\\/]game[\\/](?:words|notes)|lib[\\/]i18n[\\/]game)/, priority: 1 }, // only where a game is shown
+            {
+              name: 'game',
+              minShareCount: 2,
+              test: /src[\\/](?:components[\\/]game|lib[\\/]game[\\/](?:words|notes)|lib[\\/]i18n[\\/]game)/,
+              priority: 1,
+            }, // only where a game is shown
             { name: 'shared', minShareCount: 2, priority: 0 },
           ],
         },

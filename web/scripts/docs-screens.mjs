@@ -10,7 +10,10 @@ if (!out || !origin) throw new Error('usage: ARENA_URL=http://127.0.0.1:8080 nod
 const PATIENCE_MS = 120_000;
 const get = async (path) => (await fetch(new URL(path, origin))).json();
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] });
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic'],
+});
 
 async function take(name, theme, path, ready) {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, colorScheme: theme, reducedMotion: 'reduce' });
@@ -34,6 +37,11 @@ const best = (await get('/v1/leagues/trivia/standings')).items[0];
 await take('lobby', 'dark', '/', seen('[data-testid="lobby"][data-ready="true"] [data-testid="stage"] .side'));
 await take('league', 'light', '/l/trivia', seen('[data-testid="standings"]'));
 await take('agent', 'dark', `/a/${best.agent_id}`, seen('.uplot, [data-testid="rating-graph"]'));
-await take('duel', 'dark', await live('trivia'), seen('[data-testid="lane"][data-view-state="sealed"], [data-testid="lane"][data-view-state="answered"]'));
+await take(
+  'duel',
+  'dark',
+  await live('trivia'),
+  seen('[data-testid="lane"][data-view-state="sealed"], [data-testid="lane"][data-view-state="answered"]'),
+);
 await take('arena', 'dark', await live('last-one-standing'), seen('[data-testid="tile"][data-state="right"]:not(.placed)'));
 await browser.close();

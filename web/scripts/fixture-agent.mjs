@@ -7,8 +7,16 @@ export function results(agent) {
   const answered = outcomes.answered ?? 0;
   const right = Math.round(answered * (0.5 + (hash(agent.agent_id) % 40) / 100));
   const partial = Math.round((answered - right) / 5);
-  const causes = Object.entries(outcomes).filter(([o, n]) => o !== 'answered' && n > 0).map(([result, rounds]) => ({ result, rounds, mean_ms: 9000 }));
-  const verdicts = [['right', right], ['partial', partial], ['wrong', answered - right - partial]].filter(([, n]) => n > 0).map(([result, rounds]) => ({ result, rounds, mean_ms: 2600 }));
+  const causes = Object.entries(outcomes)
+    .filter(([o, n]) => o !== 'answered' && n > 0)
+    .map(([result, rounds]) => ({ result, rounds, mean_ms: 9000 }));
+  const verdicts = [
+    ['right', right],
+    ['partial', partial],
+    ['wrong', answered - right - partial],
+  ]
+    .filter(([, n]) => n > 0)
+    .map(([result, rounds]) => ({ result, rounds, mean_ms: 2600 }));
   const items = [...verdicts, ...causes].sort((a, b) => b.rounds - a.rounds);
   const games = answered ? [{ league: 'connect-four', games: gameTally(agent) }] : [];
   return { agent_id: agent.agent_id, rounds: items.reduce((n, r) => n + r.rounds, 0), items, games };
@@ -21,13 +29,25 @@ export function gameTally(agent) {
   const [won, lost, illegal] = [n % 7, n % 5, Math.min(n % 5, n % 3)];
   const [wins, draws, losses] = [4 + (n % 11), n % 3, 3 + (n % 13)];
   return {
-    all: score(wins + won, draws, losses + lost), played_out: score(wins, draws, losses), default_moves: 0, forfeits_won: won, forfeits_lost: lost,
-    illegal_moves: illegal, timeouts: lost - illegal, no_shows: 0, faults: 0,
+    all: score(wins + won, draws, losses + lost),
+    played_out: score(wins, draws, losses),
+    default_moves: 0,
+    forfeits_won: won,
+    forfeits_lost: lost,
+    illegal_moves: illegal,
+    timeouts: lost - illegal,
+    no_shows: 0,
+    faults: 0,
   };
 }
 
 const share = (share, reach) => ({ share, low: Math.max(0, share - reach), high: share + reach });
-const shares = (games, won, drawn, reach) => ({ games, won: share(won, reach), drawn: share(drawn, reach), lost: share(1 - won - drawn, reach) });
+const shares = (games, won, drawn, reach) => ({
+  games,
+  won: share(won, reach),
+  drawn: share(drawn, reach),
+  lost: share(1 - won - drawn, reach),
+});
 
 /** What it is worth to move first. */
 export const firstMover = {
@@ -37,22 +57,36 @@ export const firstMover = {
 
 export function opponents(agent, agents) {
   if (!Object.keys(agent.ratings).length) return [];
-  return agents.filter((a) => a !== agent).slice(0, 14).map((a, i) => {
-    const wins = hash(a.agent_id + agent.agent_id) % (14 - i);
-    const losses = hash(agent.agent_id + a.agent_id) % (12 - (i >> 1));
-    return { agent_id: a.agent_id, name: a.name, matches: wins + losses + (i % 3), wins, draws: i % 3, losses };
-  }).sort((a, b) => b.matches - a.matches);
+  return agents
+    .filter((a) => a !== agent)
+    .slice(0, 14)
+    .map((a, i) => {
+      const wins = hash(a.agent_id + agent.agent_id) % (14 - i);
+      const losses = hash(agent.agent_id + a.agent_id) % (12 - (i >> 1));
+      return { agent_id: a.agent_id, name: a.name, matches: wins + losses + (i % 3), wins, draws: i % 3, losses };
+    })
+    .sort((a, b) => b.matches - a.matches);
 }
 
 export function calibration(agent) {
   const known = Object.keys(agent.ratings).length > 0;
   const bins = Array.from({ length: 10 }, (_, i) => {
     const count = known && i >= 3 ? 6 + i * 5 : 0;
-    return { from: i / 10, to: (i + 1) / 10, count, mean_confidence: count ? (i + 0.55) / 10 : null, right_share: count ? Math.min(0.97, 0.18 + i * 0.075) : null };
+    return {
+      from: i / 10,
+      to: (i + 1) / 10,
+      count,
+      mean_confidence: count ? (i + 0.55) / 10 : null,
+      right_share: count ? Math.min(0.97, 0.18 + i * 0.075) : null,
+    };
   });
   const answers = bins.reduce((n, b) => n + b.count, 0);
   return {
-    agent_id: agent.agent_id, declared: true, answers, brier: answers ? 0.187 : null, bins,
+    agent_id: agent.agent_id,
+    declared: true,
+    answers,
+    brier: answers ? 0.187 : null,
+    bins,
     tokens: { declared: true, answers, total: answers * 310, per_right: answers ? 462 : null },
   };
 }

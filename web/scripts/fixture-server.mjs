@@ -9,7 +9,17 @@ import { fileURLToPath } from 'node:url';
 import { calibration, firstMover, gameTally, opponents, results, uptime } from './fixture-agent.mjs';
 import { history, matchOf, world } from './fixture-world.mjs';
 
-const MATCH_LEVEL = new Set(['match_scheduled', 'match_started', 'round_started', 'vote_opened', 'round_closed', 'match_finished', 'match_void', 'agent_paused', 'agent_left']);
+const MATCH_LEVEL = new Set([
+  'match_scheduled',
+  'match_started',
+  'round_started',
+  'vote_opened',
+  'round_closed',
+  'match_finished',
+  'match_void',
+  'agent_paused',
+  'agent_left',
+]);
 const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self' ws: wss:";
 
 /**
@@ -24,7 +34,9 @@ export function attach(server, use, w = world()) {
     if (req.method === 'POST') return voted(w, url, req, res);
     const body = route(w, url);
     res.writeHead(body ? 200 : 404, { 'content-type': body ? 'application/json' : 'application/problem+json' });
-    res.end(JSON.stringify(body ?? { status: 404, code: 'not_found', title: 'Not Found', detail: 'there is no such thing', type: 'about:blank' }));
+    res.end(
+      JSON.stringify(body ?? { status: 404, code: 'not_found', title: 'Not Found', detail: 'there is no such thing', type: 'about:blank' }),
+    );
   });
   server.on('upgrade', (req, socket) => {
     const url = new URL(req.url, 'http://local');
@@ -37,7 +49,15 @@ function voted(w, url, req, res) {
   w.votes = (w.votes ?? 0) + 1;
   const status = w.votes === 2 ? 429 : 200;
   res.writeHead(status, { 'content-type': 'application/json' });
-  req.resume().on('end', () => res.end(JSON.stringify(status === 200 ? { round: 1, better: 'A', other: 'B' } : { status, code: 'rate_limited', title: 'Too Many Requests' })));
+  req
+    .resume()
+    .on('end', () =>
+      res.end(
+        JSON.stringify(
+          status === 200 ? { round: 1, better: 'A', other: 'B' } : { status, code: 'rate_limited', title: 'Too Many Requests' },
+        ),
+      ),
+    );
 }
 
 const list = (items) => ({ items, next_cursor: '' });
@@ -59,19 +79,41 @@ function route(w, url) {
     if (!more) return w.leagues.find((l) => l.slug === id);
     const seasons = w.seasons?.[id] ?? [];
     if (more === 'seasons' && sub) return seasons.find((s) => s.season === Number(sub));
-    if (more === 'seasons') return part(w, url, seasons.map(({ frozen: _f, entrants: _e, table: _t, rounds: _r, ...s }) => s));
+    if (more === 'seasons')
+      return part(
+        w,
+        url,
+        seasons.map(({ frozen: _f, entrants: _e, table: _t, rounds: _r, ...s }) => s),
+      );
     if (more === 'judge') return { league: id, ...w.judges?.[id] };
-    if (more === 'standings') return { ...list(standings(w, id)), league: id, frozen: false, drift: 0, ...(ofGames(w, id) ? { first_mover: firstMover } : {}) };
+    if (more === 'standings')
+      return { ...list(standings(w, id)), league: id, frozen: false, drift: 0, ...(ofGames(w, id) ? { first_mover: firstMover } : {}) };
   }
   if (kind === 'matches' && !id) {
     const [status, league] = [url.searchParams.get('status')?.split(','), url.searchParams.get('league')];
     const seats = ['agent', 'opponent'].map((name) => url.searchParams.get(name)).filter(Boolean);
-    return list(matches().filter((m) => (!status || status.includes(m.status)) && (!league || m.league === league) && seats.every((id) => m.seats.some((s) => s.agent_id === id))));
+    return list(
+      matches().filter(
+        (m) =>
+          (!status || status.includes(m.status)) &&
+          (!league || m.league === league) &&
+          seats.every((id) => m.seats.some((s) => s.agent_id === id)),
+      ),
+    );
   }
   if (kind === 'banner') return { text: '' };
   if (kind === 'lobby') {
     const of = (status) => matches().filter((m) => m.status === status);
-    return { live: of('running'), next: of('scheduled'), recent: of('finished'), ratings: {}, leagues: w.leagues.map((league) => ({ league })), upsets: [], movers: [], banner: { text: '' } };
+    return {
+      live: of('running'),
+      next: of('scheduled'),
+      recent: of('finished'),
+      ratings: {},
+      leagues: w.leagues.map((league) => ({ league })),
+      upsets: [],
+      movers: [],
+      banner: { text: '' },
+    };
   }
   if (kind === 'matches' && w.logs.has(id) && !more) return matchOf(w.logs.get(id), now);
   if (kind === 'agents' && !id) return list(w.agents.filter((a) => a.name.includes(url.searchParams.get('q') ?? '')));
@@ -82,7 +124,16 @@ function route(w, url) {
     if (more === 'opponents') return list(opponents(agent, w.agents));
     if (more === 'calibration') return calibration(agent);
     if (more === 'uptime') return list(uptime(now));
-    if (more === 'ratings') return list(Object.entries(agent.ratings).map(([league, r]) => ({ league, ...r, peak: r.rating + 30, history: history(agent, league, w.now), rank: 3 })));
+    if (more === 'ratings')
+      return list(
+        Object.entries(agent.ratings).map(([league, r]) => ({
+          league,
+          ...r,
+          peak: r.rating + 30,
+          history: history(agent, league, w.now),
+          rank: 3,
+        })),
+      );
   }
   return undefined;
 }
@@ -92,13 +143,30 @@ const ofGames = (w, slug) => w.games.includes(slug);
 function standings(w, slug) {
   const games = ofGames(w, slug);
   const of = games ? 'trivia' : slug;
-  const rated = w.agents.filter((a) => a.ratings[of] && slug !== 'empty').map((a) => ({
-    agent_id: a.agent_id, name: a.name, owner_id: a.owner_id, owner_name: a.owner_name, status: a.status, ...a.ratings[of], opponents: 8,
-    recent: history(a, of, w.now, 20).map((p) => p.rating), ...(games ? { games: gameTally(a) } : {}),
-  }));
+  const rated = w.agents
+    .filter((a) => a.ratings[of] && slug !== 'empty')
+    .map((a) => ({
+      agent_id: a.agent_id,
+      name: a.name,
+      owner_id: a.owner_id,
+      owner_name: a.owner_name,
+      status: a.status,
+      ...a.ratings[of],
+      opponents: 8,
+      recent: history(a, of, w.now, 20).map((p) => p.rating),
+      ...(games ? { games: gameTally(a) } : {}),
+    }));
   rated.sort((a, b) => b.rating - a.rating);
   let rank = 0;
-  return rated.map((s) => (s.rated_matches >= 10 ? { ...s, rank: ++rank, fit: { rating: s.rating - 6, low: s.rating - 44, high: s.rating + 32, rank_low: Math.max(1, rank - 1), rank_high: rank + 2 } } : s));
+  return rated.map((s) =>
+    s.rated_matches >= 10
+      ? {
+          ...s,
+          rank: ++rank,
+          fit: { rating: s.rating - 6, low: s.rating - 44, high: s.rating + 32, rank_low: Math.max(1, rank - 1), rank_high: rank + 2 },
+        }
+      : s,
+  );
 }
 
 function stream(w, query, req, socket) {
@@ -106,17 +174,32 @@ function stream(w, query, req, socket) {
   socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${key}\r\n\r\n`);
   const frame = (op, data) => {
     const n = data.length;
-    const head = n < 126 ? Buffer.from([0x80 | op, n]) : n < 65536 ? Buffer.from([0x80 | op, 126, n >> 8, n & 255]) : Buffer.from([0x80 | op, 127, 0, 0, 0, 0, n >>> 24, (n >> 16) & 255, (n >> 8) & 255, n & 255]);
+    const head =
+      n < 126
+        ? Buffer.from([0x80 | op, n])
+        : n < 65536
+          ? Buffer.from([0x80 | op, 126, n >> 8, n & 255])
+          : Buffer.from([0x80 | op, 127, 0, 0, 0, 0, n >>> 24, (n >> 16) & 255, (n >> 8) & 255, n & 255]);
     socket.write(Buffer.concat([head, data]));
   };
   const say = (...messages) => frame(1, Buffer.from(messages.map((m) => JSON.stringify(m)).join('\n')));
   const match = query.get('match');
-  const wide = [...w.logs.values()].flat().filter((e) => MATCH_LEVEL.has(e.type)).sort((a, b) => a.ts.localeCompare(b.ts));
-  const log = match ? (w.logs.get(match) ?? []) : wide.filter((e) => !query.get('league') || w.logs.get(e.match_id)[0].league === query.get('league'));
+  const wide = [...w.logs.values()]
+    .flat()
+    .filter((e) => MATCH_LEVEL.has(e.type))
+    .sort((a, b) => a.ts.localeCompare(b.ts));
+  const log = match
+    ? (w.logs.get(match) ?? [])
+    : wide.filter((e) => !query.get('league') || w.logs.get(e.match_id)[0].league === query.get('league'));
   let next = match ? Number(query.get('since')) : log.findIndex((e) => Date.parse(e.ts) > Date.now());
   if (next < 0) next = log.length;
   const ready = () => log.slice(next).filter((e) => Date.parse(e.ts) <= Date.now());
-  say({ type: 'hello', topic: match ? `match:${match}` : 'lobby', seq: match ? (log.findLast((e) => Date.parse(e.ts) <= Date.now())?.seq ?? 0) : 0, epoch: 'fixture' });
+  say({
+    type: 'hello',
+    topic: match ? `match:${match}` : 'lobby',
+    seq: match ? (log.findLast((e) => Date.parse(e.ts) <= Date.now())?.seq ?? 0) : 0,
+    epoch: 'fixture',
+  });
   if (match) say({ match_id: match, ts: new Date().toISOString(), type: 'viewers', count: 17 });
   const tick = () => {
     const now = ready();
@@ -138,14 +221,22 @@ function stream(w, query, req, socket) {
 /** Serves dist/ and the world on 127.0.0.1; gives the server, whose stop() ends it at once. */
 export function serve(port = 0, w = world()) {
   const dist = fileURLToPath(new URL('../dist', import.meta.url));
-  const types = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.woff2': 'font/woff2', '.html': 'text/html; charset=utf-8' };
+  const types = {
+    '.js': 'text/javascript',
+    '.css': 'text/css',
+    '.svg': 'image/svg+xml',
+    '.woff2': 'font/woff2',
+    '.html': 'text/html; charset=utf-8',
+  };
   let api;
-  const server = createServer((req, res) => api(req, res, () => {
-    const path = new URL(req.url, 'http://local').pathname;
-    const file = extname(path) && existsSync(dist + path) ? path : path.startsWith('/embed/') ? '/embed.html' : '/index.html';
-    res.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream', 'content-security-policy': POLICY });
-    res.end(readFileSync(dist + file));
-  }));
+  const server = createServer((req, res) =>
+    api(req, res, () => {
+      const path = new URL(req.url, 'http://local').pathname;
+      const file = extname(path) && existsSync(dist + path) ? path : path.startsWith('/embed/') ? '/embed.html' : '/index.html';
+      res.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream', 'content-security-policy': POLICY });
+      res.end(readFileSync(dist + file));
+    }),
+  );
   attach(server, (handler) => (api = handler), w);
   // A socket that was upgraded is not closed with the server, and would keep the process alive.
   const upgraded = new Set();

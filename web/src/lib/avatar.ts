@@ -23,7 +23,11 @@ const SHAPES: readonly string[] = [
   'M1 0.3A0.7 0.7 0 0 1 1 1.7A0.7 0.7 0 0 1 1 0.3Z',
 ];
 
-const CELLS: readonly (readonly [number, number])[] = [[0, 0], [2, 0], [2, 2]];
+const CELLS: readonly (readonly [number, number])[] = [
+  [0, 0],
+  [2, 0],
+  [2, 2],
+];
 
 const known = new Map<string, Avatar>();
 const KNOWN_MAX = 1024;
@@ -80,7 +84,11 @@ function moved(shape: string, dx: number, dy: number, turn: number): string {
   let y0 = 0;
   const out: string[] = [];
   for (const [, command, text] of shape.matchAll(/([MHVLAZ])([^MHVLAZ]*)/g)) {
-    const n = (text ?? '').trim().split(/[\s,]+/).filter(Boolean).map(Number);
+    const n = (text ?? '')
+      .trim()
+      .split(/[\s,]+/)
+      .filter(Boolean)
+      .map(Number);
     if (command === 'Z') {
       out.push('Z');
       continue;

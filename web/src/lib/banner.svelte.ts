@@ -26,7 +26,11 @@ class Banner {
 
   /** Reads it every minute, the first time now unless a page brings it along; the returned function ends it. */
   start(now: boolean): () => void {
-    const load = () => void read().then((b) => this.show(b.text), () => {});
+    const load = () =>
+      void read().then(
+        (b) => this.show(b.text),
+        () => {},
+      );
     if (now) load();
     const timer = setInterval(load, EVERY_MS);
     return () => clearInterval(timer);

@@ -9,7 +9,8 @@ function runs(lastsMs: number) {
   const start = Date.now();
   const begun: number[] = [];
   return {
-    begun, ...coalesced(() => {
+    begun,
+    ...coalesced(() => {
       begun.push(Date.now() - start);
       return new Promise((done) => setTimeout(done, lastsMs));
     }, 10_000),

@@ -8,7 +8,8 @@ function made(random = 1) {
       server.probes++;
       return Promise.resolve(server.up);
     },
-    now: Date.now, random: () => random,
+    now: Date.now,
+    random: () => random,
   });
   const returns: number[] = [];
   contact.onReturn(() => void returns.push(Date.now()));

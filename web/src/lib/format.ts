@@ -22,11 +22,11 @@ export function delta(d: number): string {
 }
 
 /** Points: 3, 0.5, 0.33. */
-export const points = (p: number, language = 'en'): string =>
-  numbers(language, { maximumFractionDigits: 2 }).format(p);
+export const points = (p: number, language = 'en'): string => numbers(language, { maximumFractionDigits: 2 }).format(p);
 
 /** A whole number: 1,234. */
-export const count = (n: number, language = 'en'): string => numbers(language, { maximumFractionDigits: 0, notation: n < 1e9 ? 'standard' : 'scientific' }).format(n);
+export const count = (n: number, language = 'en'): string =>
+  numbers(language, { maximumFractionDigits: 0, notation: n < 1e9 ? 'standard' : 'scientific' }).format(n);
 
 /** Space on a disk: 7.5 GiB, 120 GiB. */
 export const gib = (bytes: number, language = 'en'): string =>

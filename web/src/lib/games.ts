@@ -27,7 +27,17 @@ const SETTINGS = ['name', 'version', 'sha256', 'games_per_match', 'duplicate', '
 export function gameOf({ game: g }: Pick<League, 'game'>): LeagueGame | undefined {
   if (!g) return undefined;
   return {
-    name: g.name, hash: g.sha256 ?? '', hidden: !!g.hidden, games: g.games_per_match ?? 2, duplicate: !!g.duplicate, showLegal: g.show_legal_moves ?? true,
-    bank: g.time_bank_seconds ?? 0, options: Object.fromEntries(Object.entries(g as Record<string, unknown>).filter((o): o is [string, number] => !SETTINGS.includes(o[0]) && typeof o[1] === 'number')),
+    name: g.name,
+    hash: g.sha256 ?? '',
+    hidden: !!g.hidden,
+    games: g.games_per_match ?? 2,
+    duplicate: !!g.duplicate,
+    showLegal: g.show_legal_moves ?? true,
+    bank: g.time_bank_seconds ?? 0,
+    options: Object.fromEntries(
+      Object.entries(g as Record<string, unknown>).filter(
+        (o): o is [string, number] => !SETTINGS.includes(o[0]) && typeof o[1] === 'number',
+      ),
+    ),
   };
 }

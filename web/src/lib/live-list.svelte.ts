@@ -70,7 +70,8 @@ export class LiveList {
     } catch (cause) {
       if (abort.signal.aborted) return;
       this.error = cause instanceof ApiError ? cause : new ApiError(0, 'network', String(cause));
-      if (this.error.status === 0 || this.error.status >= 429) this.#retry = setTimeout(() => void this.load(), Math.max(RETRY_MS, this.error.waitMs));
+      if (this.error.status === 0 || this.error.status >= 429)
+        this.#retry = setTimeout(() => void this.load(), Math.max(RETRY_MS, this.error.waitMs));
     }
   }
 

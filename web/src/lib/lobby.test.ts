@@ -3,13 +3,32 @@ import { describe, expect, it } from 'vitest';
 import type { ArenaEvent, Match, MatchSeat } from './api/contract';
 import { applyToLists, beside, emptyLists, inPlaces, listsOf, RECENT } from './lobby';
 
-const log = readFileSync('src/lib/fixtures/duel.jsonl', 'utf8').trim().split('\n').map((l) => JSON.parse(l) as ArenaEvent);
+const log = readFileSync('src/lib/fixtures/duel.jsonl', 'utf8')
+  .trim()
+  .split('\n')
+  .map((l) => JSON.parse(l) as ArenaEvent);
 const at = (type: ArenaEvent['type']) => log.slice(0, log.findIndex((e) => e.type === type) + 1);
 
 const seat = (id: string, points: number): MatchSeat => ({ agent_id: id, name: id, owner_id: 'ow_1', points, state: 'active' });
 const match = (id: string, over: Partial<Match> = {}): Match => ({
-  match_id: id, league: 'trivia', status: 'running', rated: true, round: 2, total_rounds: 5, created_at: '', starts_at: '2026-11-21T18:00:00.000Z', started_at: null, finished_at: null, seq: 9,
-  format: 'ladder', judge: 'choice', visibility: 'sealed', time_limit_seconds: 12, viewers: 0, seats: [seat('ag_1', 1), seat('ag_2', 1)], ...over,
+  match_id: id,
+  league: 'trivia',
+  status: 'running',
+  rated: true,
+  round: 2,
+  total_rounds: 5,
+  created_at: '',
+  starts_at: '2026-11-21T18:00:00.000Z',
+  started_at: null,
+  finished_at: null,
+  seq: 9,
+  format: 'ladder',
+  judge: 'choice',
+  visibility: 'sealed',
+  time_limit_seconds: 12,
+  viewers: 0,
+  seats: [seat('ag_1', 1), seat('ag_2', 1)],
+  ...over,
 });
 
 describe('the lists of matches', () => {
@@ -19,15 +38,26 @@ describe('the lists of matches', () => {
     const running = at('round_closed').reduce(applyToLists, emptyLists);
     expect([running.next.length, running.live.length, running.recent.length]).toEqual([0, 1, 0]);
     expect(running.live[0]).toMatchObject({ round: 1, league: 'trivia', total_rounds: 5 });
-    expect(running.live[0]!.seats.map((s) => [s.name, s.points])).toEqual([['Quill', 1], ['Meridian', 1]]);
+    expect(running.live[0]!.seats.map((s) => [s.name, s.points])).toEqual([
+      ['Quill', 1],
+      ['Meridian', 1],
+    ]);
     const finished = log.reduce(applyToLists, emptyLists);
     expect([finished.next.length, finished.live.length, finished.recent.length]).toEqual([0, 0, 1]);
     expect(finished.recent[0]!.seats[0]).toMatchObject({ points: 4, place: 1, rating_delta: 18.244 });
   });
 
   it('knows the format of a match that it first heard of when it started, and who is out', () => {
-    const log = readFileSync('src/lib/fixtures/elimination.jsonl', 'utf8').trim().split('\n').map((l) => JSON.parse(l) as ArenaEvent);
-    const [match] = log.slice(log.findIndex((e) => e.type === 'match_started'), log.findIndex((e) => e.type === 'match_finished')).reduce(applyToLists, emptyLists).live;
+    const log = readFileSync('src/lib/fixtures/elimination.jsonl', 'utf8')
+      .trim()
+      .split('\n')
+      .map((l) => JSON.parse(l) as ArenaEvent);
+    const [match] = log
+      .slice(
+        log.findIndex((e) => e.type === 'match_started'),
+        log.findIndex((e) => e.type === 'match_finished'),
+      )
+      .reduce(applyToLists, emptyLists).live;
     expect(match).toMatchObject({ format: 'elimination', visibility: 'sealed' });
     expect(match!.seats.some((s) => s.state === 'out')).toBe(true);
     expect(match!.seats.some((s) => s.state === 'active')).toBe(true);
@@ -50,7 +80,9 @@ describe('the lists of matches', () => {
   });
 
   it('keeps no more than it shows, newest first', () => {
-    const many = Array.from({ length: 20 }, (_, i) => match(`m_${i}`, { status: 'finished', finished_at: `2026-11-21T18:${10 + i}:00.000Z` }));
+    const many = Array.from({ length: 20 }, (_, i) =>
+      match(`m_${i}`, { status: 'finished', finished_at: `2026-11-21T18:${10 + i}:00.000Z` }),
+    );
     const lists = listsOf(many);
     expect(lists.recent).toHaveLength(RECENT);
     expect(lists.recent[0]!.match_id).toBe('m_19');
@@ -69,7 +101,11 @@ describe('the lists of matches', () => {
 
 describe('the places beside the stage', () => {
   const ids = (matches: readonly Match[]) => matches.map((m) => m.match_id);
-  const lists = (live: string[], over: string[] = []) => listsOf([...live.map((id) => match(id)), ...over.map((id) => match(id, { status: 'finished', finished_at: '2026-11-21T18:05:00.000Z' }))]);
+  const lists = (live: string[], over: string[] = []) =>
+    listsOf([
+      ...live.map((id) => match(id)),
+      ...over.map((id) => match(id, { status: 'finished', finished_at: '2026-11-21T18:05:00.000Z' })),
+    ]);
 
   it('keeps a match where it is, and fills a place that has become free', () => {
     const first = inPlaces([], lists(['a', 'b', 'c']), ['a', 'b', 'c']);
@@ -80,7 +116,10 @@ describe('the places beside the stage', () => {
   it('shows the result of a match that has ended until another takes its place', () => {
     const first = inPlaces([], lists(['a', 'b']), ['a', 'b']);
     const ended = inPlaces(first, lists(['b'], ['a']), ['b']);
-    expect(ended.map((m) => [m.match_id, m.status])).toEqual([['a', 'finished'], ['b', 'running']]);
+    expect(ended.map((m) => [m.match_id, m.status])).toEqual([
+      ['a', 'finished'],
+      ['b', 'running'],
+    ]);
     expect(inPlaces(ended, lists(['b']), ['b']).map((m) => m.status)).toEqual(['finished', 'running']);
     expect(ids(inPlaces(ended, lists(['b', 'e'], ['a']), ['b', 'e']))).toEqual(['e', 'b']);
   });

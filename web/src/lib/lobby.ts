@@ -43,13 +43,25 @@ function change(known: Match | undefined, id: string, e: ArenaEvent): Match | un
   switch (e.type) {
     case 'match_scheduled':
       return {
-        ...blank(id, e.ts), ...known, league: e.league, rated: e.rated, starts_at: e.starts_at, status: 'scheduled',
+        ...blank(id, e.ts),
+        ...known,
+        league: e.league,
+        rated: e.rated,
+        starts_at: e.starts_at,
+        status: 'scheduled',
         seats: seated(e.seats),
       };
     case 'match_started':
       return {
-        ...blank(id, e.ts), ...known, league: e.league, format: e.format, visibility: e.visibility, rated: e.rated, total_rounds: e.total_rounds,
-        status: 'running', started_at: e.ts,
+        ...blank(id, e.ts),
+        ...known,
+        league: e.league,
+        format: e.format,
+        visibility: e.visibility,
+        rated: e.rated,
+        total_rounds: e.total_rounds,
+        status: 'running',
+        started_at: e.ts,
         seats: seated(e.seats, known?.seats),
       };
     case 'round_started':
@@ -57,13 +69,18 @@ function change(known: Match | undefined, id: string, e: ArenaEvent): Match | un
     case 'round_closed':
       return known && { ...known, seats: scored(known.seats, e.standings), ...positioned(e.state) };
     case 'match_finished':
-      return known && {
-        ...known, status: 'finished', finished_at: e.ts, rated: e.rated,
-        seats: scored(known.seats, e.seats).map((s) => {
-          const delta = e.rating_changes?.find((c) => c.agent_id === s.agent_id);
-          return delta ? { ...s, rating_before: delta.rating_before, rating_delta: delta.rating_delta } : s;
-        }),
-      };
+      return (
+        known && {
+          ...known,
+          status: 'finished',
+          finished_at: e.ts,
+          rated: e.rated,
+          seats: scored(known.seats, e.seats).map((s) => {
+            const delta = e.rating_changes?.find((c) => c.agent_id === s.agent_id);
+            return delta ? { ...s, rating_before: delta.rating_before, rating_delta: delta.rating_delta } : s;
+          }),
+        }
+      );
     case 'match_void':
       return known && { ...known, status: 'void', void_reason: e.reason, void_code: e.void_code, finished_at: e.ts };
     case 'viewers':
@@ -75,8 +92,23 @@ function change(known: Match | undefined, id: string, e: ArenaEvent): Match | un
 
 function blank(id: string, ts: string): Match {
   return {
-    match_id: id, league: '', status: 'scheduled', format: '', judge: '', visibility: 'live', rated: false, round: 0, total_rounds: null,
-    time_limit_seconds: 0, seats: [], created_at: ts, starts_at: ts, started_at: null, finished_at: null, seq: 0, viewers: 0,
+    match_id: id,
+    league: '',
+    status: 'scheduled',
+    format: '',
+    judge: '',
+    visibility: 'live',
+    rated: false,
+    round: 0,
+    total_rounds: null,
+    time_limit_seconds: 0,
+    seats: [],
+    created_at: ts,
+    starts_at: ts,
+    started_at: null,
+    finished_at: null,
+    seq: 0,
+    viewers: 0,
   };
 }
 
@@ -84,7 +116,12 @@ const positioned = (state: unknown) => (state === undefined ? {} : { position: s
 
 function seated(briefs: readonly SeatBrief[], known: readonly MatchSeat[] = []): MatchSeat[] {
   return briefs.map((b) => ({
-    owner_id: '', points: 0, state: 'active', ...known.find((k) => k.agent_id === b.agent_id), agent_id: b.agent_id, name: b.name,
+    owner_id: '',
+    points: 0,
+    state: 'active',
+    ...known.find((k) => k.agent_id === b.agent_id),
+    agent_id: b.agent_id,
+    name: b.name,
   }));
 }
 
@@ -110,7 +147,9 @@ function place(lists: MatchLists, m: Match): MatchLists {
 
 /** The leagues that start matches next, the soonest first. */
 export const coming = (leagues: readonly League[]): League[] =>
-  leagues.filter((l) => l.next_run_at && !l.note && ['running', 'frozen'].includes(l.status)).sort((a, b) => (a.next_run_at ?? '').localeCompare(b.next_run_at ?? ''));
+  leagues
+    .filter((l) => l.next_run_at && !l.note && ['running', 'frozen'].includes(l.status))
+    .sort((a, b) => (a.next_run_at ?? '').localeCompare(b.next_run_at ?? ''));
 
 /** Ratings of agents, by league and agent. */
 export type Ratings = Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -122,7 +161,9 @@ export type Ratings = Readonly<Record<string, Readonly<Record<string, number>>>>
  */
 export function inPlaces(before: readonly Match[], lists: MatchLists, wanted: readonly string[], stage?: string): Match[] {
   const fresh = wanted.filter((id) => !before.some((m) => m.match_id === id));
-  const kept = before.map((m) => (wanted.includes(m.match_id) ? m : (find(lists, fresh.shift() ?? '') ?? m))).filter((m) => m.match_id !== stage);
+  const kept = before
+    .map((m) => (wanted.includes(m.match_id) ? m : (find(lists, fresh.shift() ?? '') ?? m)))
+    .filter((m) => m.match_id !== stage);
   const added = fresh.map((id) => find(lists, id)).filter((m) => m !== undefined);
   return [...kept, ...added].map((m) => {
     const now = find(lists, m.match_id) ?? m;
@@ -134,7 +175,13 @@ export function inPlaces(before: readonly Match[], lists: MatchLists, wanted: re
  * The matches beside the stage: those that were there stay while they are
  * live; free places go to the best of each league first, then to the best.
  */
-export function beside(before: readonly string[], live: readonly Match[], stage: string | undefined, places: number, known: Known = nothingKnown): string[] {
+export function beside(
+  before: readonly string[],
+  live: readonly Match[],
+  stage: string | undefined,
+  places: number,
+  known: Known = nothingKnown,
+): string[] {
   const open = ordered(live, known).filter((m) => m.match_id !== stage);
   const kept = before.filter((id) => open.some((m) => m.match_id === id)).slice(0, places);
   const leagues = new Set(open.filter((m) => kept.includes(m.match_id)).map((m) => m.league));

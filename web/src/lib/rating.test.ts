@@ -18,12 +18,31 @@ describe('expected', () => {
 
 describe('surprise', () => {
   it('is the expected score of a winner that was not expected', () => {
-    expect(surprise('b', [{ id: 'a', rating: 1700 }, { id: 'b', rating: 1500 }])).toBeCloseTo(0.24, 2);
-    expect(surprise('a', [{ id: 'a', rating: 1700 }, { id: 'b', rating: 1500 }])).toBeUndefined();
-    expect(surprise('b', [{ id: 'a', rating: 1520 }, { id: 'b', rating: 1500 }])).toBeUndefined();
+    expect(
+      surprise('b', [
+        { id: 'a', rating: 1700 },
+        { id: 'b', rating: 1500 },
+      ]),
+    ).toBeCloseTo(0.24, 2);
+    expect(
+      surprise('a', [
+        { id: 'a', rating: 1700 },
+        { id: 'b', rating: 1500 },
+      ]),
+    ).toBeUndefined();
+    expect(
+      surprise('b', [
+        { id: 'a', rating: 1520 },
+        { id: 'b', rating: 1500 },
+      ]),
+    ).toBeUndefined();
   });
   it('is the mean over several opponents', () => {
-    const ratings = [{ id: 'a', rating: 1900 }, { id: 'b', rating: 1500 }, { id: 'c', rating: 1500 }];
+    const ratings = [
+      { id: 'a', rating: 1900 },
+      { id: 'b', rating: 1500 },
+      { id: 'c', rating: 1500 },
+    ];
     expect(surprise('b', ratings)).toBeCloseTo((1 / 11 + 0.5) / 2, 9);
   });
   it('needs the ratings of the winner and of an opponent', () => {

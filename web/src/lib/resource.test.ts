@@ -32,7 +32,9 @@ describe('Resource', () => {
   });
 
   it('waits as long as the arena asks, also while it polls', async () => {
-    const { resource, begun } = reads((n) => (n === 1 ? Promise.reject(new ApiError(429, 'rate_limited', '', [], 17_000)) : after(0, 'data')));
+    const { resource, begun } = reads((n) =>
+      n === 1 ? Promise.reject(new ApiError(429, 'rate_limited', '', [], 17_000)) : after(0, 'data'),
+    );
     const stop = resource.poll(5_000);
     await vi.advanceTimersByTimeAsync(16_999);
     expect([resource.error?.status, begun]).toEqual([429, [0]]);
@@ -57,7 +59,12 @@ describe('Resource', () => {
   });
 
   it('tries a failure that may pass again, and no other', async () => {
-    for (const [status, tries] of [[0, 2], [429, 2], [503, 2], [404, 1]] as const) {
+    for (const [status, tries] of [
+      [0, 2],
+      [429, 2],
+      [503, 2],
+      [404, 1],
+    ] as const) {
       const { resource, begun } = reads(() => Promise.reject(new ApiError(status, '', '')));
       void resource.load();
       await vi.advanceTimersByTimeAsync(4_500);

@@ -1,7 +1,23 @@
 // The pages and their addresses. ../../routes.go has the same addresses: the
 // server answers others with 404.
 
-export type PageName = 'lobby' | 'match' | 'matches' | 'schedule' | 'compare' | 'leagues' | 'league' | 'leaderboard' | 'agent' | 'console' | 'admin' | 'invite' | 'replay' | 'embed' | 'tv' | 'missing';
+export type PageName =
+  | 'lobby'
+  | 'match'
+  | 'matches'
+  | 'schedule'
+  | 'compare'
+  | 'leagues'
+  | 'league'
+  | 'leaderboard'
+  | 'agent'
+  | 'console'
+  | 'admin'
+  | 'invite'
+  | 'replay'
+  | 'embed'
+  | 'tv'
+  | 'missing';
 
 export interface Route {
   readonly page: PageName;

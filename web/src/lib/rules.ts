@@ -11,8 +11,13 @@ const TOKENS = 500;
 /** A league's rules as sentences. */
 export function rulesOf(l: League): string[] {
   return [
-    tx(`rules.format.${l.format}`, ''), ...optionsOf(l),
-    ...(l.game ? gameRules(l) : l.debate ? [t('rules.debate'), tn('rules.debate.turns', l.debate.turns, { s: l.time_limit_seconds }), judgeOf(l)] : [...roundsOf(l), judgeOf(l)]),
+    tx(`rules.format.${l.format}`, ''),
+    ...optionsOf(l),
+    ...(l.game
+      ? gameRules(l)
+      : l.debate
+        ? [t('rules.debate'), tn('rules.debate.turns', l.debate.turns, { s: l.time_limit_seconds }), judgeOf(l)]
+        : [...roundsOf(l), judgeOf(l)]),
     l.score_mode === 'rounds' ? t('rules.score.rounds') : '',
     l.judge.criteria ? t('rules.criteria', { text: l.judge.criteria }) : '',
     l.generator ? t('rules.generator', { name: l.generator.name }) : '',
@@ -30,7 +35,18 @@ export function rulesOf(l: League): string[] {
 
 /** What tells a league from others of its format, in two sentences. */
 export const summaryOf = (l: League): string =>
-  [tx(`rules.format.${l.format}`, ''), l.game ? `${gameFacts(l)}.` : l.debate ? t('rules.debate') : l.generator ? t('rules.generator', { name: l.generator.name }) : judgeOf(l)].filter(Boolean).join(' ');
+  [
+    tx(`rules.format.${l.format}`, ''),
+    l.game
+      ? `${gameFacts(l)}.`
+      : l.debate
+        ? t('rules.debate')
+        : l.generator
+          ? t('rules.generator', { name: l.generator.name })
+          : judgeOf(l),
+  ]
+    .filter(Boolean)
+    .join(' ');
 
 function scheduleOf(l: League): string {
   if (!l.schedule) return '';
@@ -96,7 +112,9 @@ function optionsOf(l: League): string[] {
 function roundsOf(l: League): string[] {
   const s = l.time_limit_seconds;
   return [
-    l.rounds !== null ? tn('rules.rounds', l.rounds, { s }) : t(l.format === 'elimination' ? 'rules.rounds.open' : 'rules.rounds.unknown', { s }),
+    l.rounds !== null
+      ? tn('rules.rounds', l.rounds, { s })
+      : t(l.format === 'elimination' ? 'rules.rounds.open' : 'rules.rounds.unknown', { s }),
     l.rounds === null && l.max_rounds ? t('rules.rounds.cap', { n: l.max_rounds }) : '',
     l.min_seats === l.max_seats ? t('rules.seats.exact', { n: l.min_seats }) : t('rules.seats', { min: l.min_seats, max: l.max_seats }),
   ];
@@ -108,7 +126,9 @@ function judgeOf(l: League): string {
   if (kind === 'panel' && agents?.length) return tn('rules.judge.panel.of', agents.length);
   if (kind === 'crowd') return t('rules.judge.crowd', { s: window_seconds ?? 0, least: Math.max(1, min_votes ?? 0) });
   const text = tx(`rules.judge.${kind}`, t('rules.judge.other', { kind }));
-  return [text, tolerance ? t('rules.judge.tolerance', { tolerance }) : '', partial ? t('rules.judge.partial') : ''].filter(Boolean).join(' ');
+  return [text, tolerance ? t('rules.judge.tolerance', { tolerance }) : '', partial ? t('rules.judge.partial') : '']
+    .filter(Boolean)
+    .join(' ');
 }
 
 function entryOf(l: League): string[] {

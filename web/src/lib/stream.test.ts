@@ -19,14 +19,28 @@ function follow(topic: Topic) {
   const lost = new Set<object>();
   let checks = 0;
   let back = () => {};
-  const contact = { heard: () => {}, lost: (s: object) => void lost.add(s), found: (s: object) => void lost.delete(s), onReturn: (then: () => void) => ((back = then), () => {}), check: () => Promise.resolve(++checks > 0) };
+  const contact = {
+    heard: () => {},
+    lost: (s: object) => void lost.add(s),
+    found: (s: object) => void lost.delete(s),
+    onReturn: (then: () => void) => ((back = then), () => {}),
+    check: () => Promise.resolve(++checks > 0),
+  };
   const sockets: FakeSocket[] = [];
   const links: Link[] = [];
   const seqs: (number | undefined)[] = [];
   const stream = new Stream(
     topic,
     { event: (e: ArenaEvent) => void seqs.push(e.seq), link: (l) => void links.push(l) },
-    { open: (url) => { const s = new FakeSocket(url); sockets.push(s); return s as unknown as WebSocket; }, random: () => 1, contact },
+    {
+      open: (url) => {
+        const s = new FakeSocket(url);
+        sockets.push(s);
+        return s as unknown as WebSocket;
+      },
+      random: () => 1,
+      contact,
+    },
   );
   stream.start();
   return { stream, sockets, links, seqs, lost, checks: () => checks, back: () => back(), last: () => sockets[sockets.length - 1]! };
@@ -40,8 +54,16 @@ afterEach(() => void vi.useRealTimers());
 
 describe('the close-code table', () => {
   it.each([
-    [1000, 'stop'], [1012, 'now'], [4408, 'now'], [4400, 'refuse'], [4404, 'refuse'], [4401, 'refuse'],
-    [1006, 'later'], [1001, 'later'], [1011, 'later'], [4429, 'later'],
+    [1000, 'stop'],
+    [1012, 'now'],
+    [4408, 'now'],
+    [4400, 'refuse'],
+    [4404, 'refuse'],
+    [4401, 'refuse'],
+    [1006, 'later'],
+    [1001, 'later'],
+    [1011, 'later'],
+    [4429, 'later'],
   ] as const)('%i: %s', (code, next) => expect(afterClose(code)).toBe(next));
 });
 
@@ -117,7 +139,10 @@ describe('Stream', () => {
   });
 
   it('stops when the match is over and when it is refused', () => {
-    for (const [code, link] of [[1000, 'ended'], [4404, 'refused']] as const) {
+    for (const [code, link] of [
+      [1000, 'ended'],
+      [4404, 'refused'],
+    ] as const) {
       const f = follow({ match: 'm_1' });
       f.last().say(hello);
       f.last().onclose?.({ code });

@@ -4,7 +4,10 @@ import { es } from './i18n/es';
 import { fill } from './i18n/fill';
 import { noteText, voidText, type Text } from './why';
 
-const textIn = (words: Readonly<Record<string, string>>): Text => (key, fallback, params = {}) => (Object.hasOwn(words, key) ? fill(words[key]!, params) : fallback);
+const textIn =
+  (words: Readonly<Record<string, string>>): Text =>
+  (key, fallback, params = {}) =>
+    Object.hasOwn(words, key) ? fill(words[key]!, params) : fallback;
 const [english, spanish] = [textIn(en), textIn(es)];
 
 describe('the reason of a void match', () => {
@@ -25,8 +28,14 @@ describe('the note of a league', () => {
     const note = { note: 'needs 2 idle agents, has 0', note_code: 'needs_agents', note_params: { least: 2, has: 0 } } as const;
     expect(noteText(english, note)).toBe('it needs 2 idle agents and has 0');
     expect(noteText(spanish, note)).toBe('necesita 2 agentes libres y tiene 0');
-    const unrated = { note: '3 idle agents can meet only unrated: …', note_code: 'only_unrated', note_params: { idle: 3, meetings: 3 } } as const;
-    expect(noteText(spanish, unrated)).toBe('los 3 agentes libres solo pueden jugar partidas amistosas: son del mismo propietario o ya se han visto 3 veces en 24 horas');
+    const unrated = {
+      note: '3 idle agents can meet only unrated: …',
+      note_code: 'only_unrated',
+      note_params: { idle: 3, meetings: 3 },
+    } as const;
+    expect(noteText(spanish, unrated)).toBe(
+      'los 3 agentes libres solo pueden jugar partidas amistosas: son del mismo propietario o ya se han visto 3 veces en 24 horas',
+    );
   });
 
   it('is shown as it came without a code, or with one of a newer server', () => {

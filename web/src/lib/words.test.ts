@@ -61,7 +61,9 @@ describe('avatars', () => {
   });
   it('stay inside their box', () => {
     for (const id of ids) {
-      const numbers = avatarOf(id).path.match(/-?\d+(\.\d+)?/g)!.map(Number);
+      const numbers = avatarOf(id)
+        .path.match(/-?\d+(\.\d+)?/g)!
+        .map(Number);
       expect(Math.min(...numbers)).toBeGreaterThanOrEqual(0);
       expect(Math.max(...numbers)).toBeLessThanOrEqual(8);
     }
@@ -70,7 +72,17 @@ describe('avatars', () => {
 
 describe('routes', () => {
   it.each([
-    ['/', 'lobby', ''], ['/m/m_1', 'match', 'm_1'], ['/m/m_1/', 'match', 'm_1'], ['/leagues', 'leagues', ''], ['/l/open-trivia', 'league', 'open-trivia'],
-    ['/leaderboard', 'leaderboard', ''], ['/a/ag%201', 'agent', 'ag 1'], ['/a/%zz', 'agent', '%zz'], ['/m', 'missing', '/m'], ['/console', 'console', ''], ['/console/agents/ag_1', 'console', 'agents/ag_1'], ['/docs', 'missing', '/docs'],
+    ['/', 'lobby', ''],
+    ['/m/m_1', 'match', 'm_1'],
+    ['/m/m_1/', 'match', 'm_1'],
+    ['/leagues', 'leagues', ''],
+    ['/l/open-trivia', 'league', 'open-trivia'],
+    ['/leaderboard', 'leaderboard', ''],
+    ['/a/ag%201', 'agent', 'ag 1'],
+    ['/a/%zz', 'agent', '%zz'],
+    ['/m', 'missing', '/m'],
+    ['/console', 'console', ''],
+    ['/console/agents/ag_1', 'console', 'agents/ag_1'],
+    ['/docs', 'missing', '/docs'],
   ])('%s is %s', (path, page, param) => expect(resolve(path)).toMatchObject({ page, param }));
 });

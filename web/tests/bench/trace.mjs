@@ -2,7 +2,16 @@
 // kind of work, without the work that it called. The file itself opens in
 // Chromium's DevTools (Performance, Load profile) and in ui.perfetto.dev.
 
-export const CATEGORIES = ['toplevel', 'blink', 'cc', 'v8', 'devtools.timeline', 'disabled-by-default-devtools.timeline', 'disabled-by-default-v8.gc', 'benchmark'];
+export const CATEGORIES = [
+  'toplevel',
+  'blink',
+  'cc',
+  'v8',
+  'devtools.timeline',
+  'disabled-by-default-devtools.timeline',
+  'disabled-by-default-v8.gc',
+  'benchmark',
+];
 
 /** Own processor time in µs by name of work, and how often; for one thread's complete events. */
 export function selfTimes(events) {
@@ -34,10 +43,12 @@ export function threads(trace) {
     if (e.ph === 'M' && e.name === 'thread_name') names.set(key, e.args.name);
     if (e.ph === 'X') (work.get(key) ?? work.set(key, []).get(key)).push(e);
   }
-  return [...work].map(([key, events]) => {
-    const rows = selfTimes(events);
-    return { name: names.get(key) ?? key, us: rows.reduce((sum, r) => sum + r.us, 0), rows, events };
-  }).sort((a, b) => b.us - a.us);
+  return [...work]
+    .map(([key, events]) => {
+      const rows = selfTimes(events);
+      return { name: names.get(key) ?? key, us: rows.reduce((sum, r) => sum + r.us, 0), rows, events };
+    })
+    .sort((a, b) => b.us - a.us);
 }
 
 /** Prints where the time went, in percent of the seconds that were traced. */
@@ -45,16 +56,25 @@ export function print(trace, seconds, most = 25) {
   const part = (us) => `${(us / seconds / 10_000).toFixed(2).padStart(7)} %`;
   for (const { name, us, rows } of threads(trace).filter((t) => t.us > seconds * 10_000)) {
     console.log(`${part(us)}  thread ${name}`);
-    for (const row of rows.slice(0, most).filter((r) => r.us > seconds * 1_000)) console.log(`  ${part(row.us)}  ${String(row.n).padStart(7)}×  ${row.name}`);
+    for (const row of rows.slice(0, most).filter((r) => r.us > seconds * 1_000))
+      console.log(`  ${part(row.us)}  ${String(row.n).padStart(7)}×  ${row.name}`);
   }
 }
 
 /** Prints the tasks that took the page's main thread the longest, by processor time, and what was done in them. */
 export function printLongest(trace, most = 3) {
   const page = threads(trace).find((t) => t.name === 'CrRendererMain');
-  const tasks = page.events.filter((e) => e.name === 'RunTask' && e.tdur).sort((a, b) => b.tdur - a.tdur).slice(0, most);
+  const tasks = page.events
+    .filter((e) => e.name === 'RunTask' && e.tdur)
+    .sort((a, b) => b.tdur - a.tdur)
+    .slice(0, most);
   for (const task of tasks) {
     const inside = selfTimes(page.events.filter((e) => e.ts >= task.ts && e.ts + (e.dur ?? 0) <= task.ts + task.dur));
-    console.log(`  a task of ${(task.tdur / 1000).toFixed(0)} ms: ${inside.slice(0, 6).map((r) => `${r.name} ${(r.us / 1000).toFixed(1)}`).join(', ')}`);
+    console.log(
+      `  a task of ${(task.tdur / 1000).toFixed(0)} ms: ${inside
+        .slice(0, 6)
+        .map((r) => `${r.name} ${(r.us / 1000).toFixed(1)}`)
+        .join(', ')}`,
+    );
   }
 }

@@ -10,10 +10,16 @@ const KEPT = { 'arena.admin': ADMIN };
 test('a table whose header has empty and repeated names is mapped by the others', { timeout: PATIENCE }, async () => {
   const { page, faults, close } = await open('/admin/packs', { kept: KEPT });
   const table = [',question,answer,question', '0,One?,1,Uno?', '1,Two?,2,Dos?'].join('\n');
-  await page.locator(`${id('upload')} [type="file"]`).setInputFiles({ name: `${once()}.csv`, mimeType: 'text/csv', buffer: Buffer.from(table) });
+  await page
+    .locator(`${id('upload')} [type="file"]`)
+    .setInputFiles({ name: `${once()}.csv`, mimeType: 'text/csv', buffer: Buffer.from(table) });
   await page.locator(`${id('pack-map')} [name="map_description"]`).waitFor();
   for (const name of ['map_description', 'map_answer', 'map_topic']) {
-    assert.deepEqual(await mapAll(page, `${id('pack-map')} [name="${name}"] option`, (o) => o.value), ['', 'column 1', 'question', 'answer'], name);
+    assert.deepEqual(
+      await mapAll(page, `${id('pack-map')} [name="${name}"] option`, (o) => o.value),
+      ['', 'column 1', 'question', 'answer'],
+      name,
+    );
   }
   assert.deepEqual(await mapAll(page, `${id('pack-map')} [name="map_options"]`, (o) => o.value), ['column 1', 'question', 'answer']);
   assert.deepEqual(faults, []);
@@ -49,7 +55,11 @@ test('a fraction is typed key by key, and a field for a number may be empty mean
 test('the console opens by a second read of who is signed in', { timeout: PATIENCE }, async () => {
   const { page, faults, close, go } = await open('', { kept: KEPT, refusals: true });
   // It asks the page to wait, so that no try of its own comes before the click.
-  await page.route('**/v1/me', (route) => route.fulfill({ status: 429, headers: { 'retry-after': '600' }, json: { code: 'rate_limited' } }), { times: 1 });
+  await page.route(
+    '**/v1/me',
+    (route) => route.fulfill({ status: 429, headers: { 'retry-after': '600' }, json: { code: 'rate_limited' } }),
+    { times: 1 },
+  );
   await go('/admin');
   await page.locator(`${id('notice')} button`).click();
   await page.locator(`${id('status-line')}[aria-busy="false"]`).waitFor();
@@ -60,18 +70,24 @@ test('the console opens by a second read of who is signed in', { timeout: PATIEN
 test('parts of a list that overlap show an agent once, and one of a later part is paused', { timeout: PATIENCE }, async (t) => {
   const made = await pair(t);
   const { page, faults, close, go } = await open('', { kept: KEPT });
-  await page.route((url) => url.pathname === '/v1/agents', async (route) => {
-    const [first, second] = await Promise.all(made.map((a) => api(`/v1/agents/${a.id}`)));
-    const later = new URL(route.request().url()).searchParams.has('cursor');
-    await route.fulfill({ json: later ? { items: [first, second], next_cursor: '' } : { items: [first], next_cursor: 'later' } });
-  });
+  await page.route(
+    (url) => url.pathname === '/v1/agents',
+    async (route) => {
+      const [first, second] = await Promise.all(made.map((a) => api(`/v1/agents/${a.id}`)));
+      const later = new URL(route.request().url()).searchParams.has('cursor');
+      await route.fulfill({ json: later ? { items: [first, second], next_cursor: '' } : { items: [first], next_cursor: 'later' } });
+    },
+  );
   await go('/admin/agents');
   const rows = () => mapAll(page, id('admin-agent'), (r) => r.dataset.agent);
   const row = (n) => page.locator(`${id('admin-agent')}[data-agent="${made[n].id}"]`);
   await row(0).waitFor();
   await page.getByRole('button', { name: 'Older ones' }).click();
   await row(1).waitFor();
-  assert.deepEqual(await rows(), made.map((a) => a.id));
+  assert.deepEqual(
+    await rows(),
+    made.map((a) => a.id),
+  );
   await row(1).locator(id('agent-pause')).click();
   await row(1).locator(id('agent-resume')).waitFor();
   assert.deepEqual(faults, []);
@@ -81,10 +97,21 @@ test('parts of a list that overlap show an agent once, and one of a later part i
 test('agents that a league allows are named and can be taken off, also those that no list has', { timeout: PATIENCE }, async (t) => {
   const [agent] = await pair(t);
   const slug = `allowed-${once()}`;
-  const league = { slug, title: slug, generator: { name: 'arithmetic' }, judge: 'number', time_limit_seconds: 5, rated: false, entry: { allow: [agent.id] } };
+  const league = {
+    slug,
+    title: slug,
+    generator: { name: 'arithmetic' },
+    judge: 'number',
+    time_limit_seconds: 5,
+    rated: false,
+    entry: { allow: [agent.id] },
+  };
   assert.equal((await send('POST', '/v1/leagues', league)).status, 201);
   const { page, faults, close, go } = await open('', { kept: KEPT });
-  await page.route((url) => url.pathname === '/v1/agents', (route) => route.fulfill({ json: { items: [], next_cursor: '' } }));
+  await page.route(
+    (url) => url.pathname === '/v1/agents',
+    (route) => route.fulfill({ json: { items: [], next_cursor: '' } }),
+  );
   await go(`/admin/leagues/${slug}/edit`);
   await page.locator(id('step-who')).click();
   const row = page.locator(`${id('picker')}[data-field="allow"] .tick`, { hasText: agent.name });

@@ -4,7 +4,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ADMIN, api, checkPages, heldDuel, id, mapAll, once, open, ORIGIN, pair, PATIENCE, pick, SCREENS, search, send, until } from './kit/kit.mjs';
+import {
+  ADMIN,
+  api,
+  checkPages,
+  heldDuel,
+  id,
+  mapAll,
+  once,
+  open,
+  ORIGIN,
+  pair,
+  PATIENCE,
+  pick,
+  SCREENS,
+  search,
+  send,
+  until,
+} from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
 const text = (page, name) => page.locator(id(name)).textContent();
@@ -24,7 +41,10 @@ async function type(page, name) {
 test('the door takes an admin and nobody else, and the token lives in the tab', async () => {
   const { page, faults, close } = await open('/admin', { refusals: true });
   const { token } = await (await send('POST', '/v1/owners', { name: `owner ${once()}` }, '')).json();
-  for (const [wrong, why] of [['nonsense', /does not accept this token/], [token, /an owner's token for example/]]) {
+  for (const [wrong, why] of [
+    ['nonsense', /does not accept this token/],
+    [token, /an owner's token for example/],
+  ]) {
     await page.locator(`${id('admin-door')} [name="token"]`).fill(wrong);
     await page.locator(`${id('admin-door')} button`).click();
     await page.locator(id('trouble'), { hasText: why }).waitFor();
@@ -46,7 +66,9 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
 
   // A pack with a bad line goes in whole or not at all.
   const upload = page.locator(id('upload'));
-  await upload.locator('[type="file"]').setInputFiles(file(`${slug}.jsonl`, task('One?', '1'), '{"description":"no answer"}', task('<b>Two?</b>', '2')));
+  await upload
+    .locator('[type="file"]')
+    .setInputFiles(file(`${slug}.jsonl`, task('One?', '1'), '{"description":"no answer"}', task('<b>Two?</b>', '2')));
   const wrong = page.locator(`${id('pack-lines')} li`);
   await wrong.first().waitFor();
   assert.equal(await wrong.count(), 1);
@@ -89,7 +111,10 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   await wizard.locator('[name="time_limit_seconds"]').fill('300');
   await wizard.locator('[name="rules"]').fill('Be brief.\nNo <script>alert(1)</script>');
   const rules = await page.locator(`${id('preview')} li`).allTextContents();
-  assert.ok(rules.includes('3 rounds per match, up to 300 seconds each.') && rules.includes('No <script>alert(1)</script>'), rules.join(' | '));
+  assert.ok(
+    rules.includes('3 rounds per match, up to 300 seconds each.') && rules.includes('No <script>alert(1)</script>'),
+    rules.join(' | '),
+  );
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-wizard-1440-dark.png` });
   await next.click();
   await page.locator(`${id('wizard')}[data-step="when"]`).waitFor();
@@ -107,7 +132,10 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   const row = (status) => page.locator(`${id('admin-league')}[data-league="${slug}"][data-status="${status}"]`);
   await row('open').waitFor();
   const made = await api(`/v1/leagues/${slug}`);
-  assert.deepEqual([made.rounds, made.judge.kind, made.rated, made.rules.length, made.description, made.prize], [3, 'exact', true, 2, 'Two agents, one <b>night</b>.', 'A lamp']);
+  assert.deepEqual(
+    [made.rounds, made.judge.kind, made.rated, made.rules.length, made.description, made.prize],
+    [3, 'exact', true, 2, 'Two agents, one <b>night</b>.', 'A lamp'],
+  );
 
   // Agents enter; a match is started, and made void by a button that is held.
   const agents = await pair(t, slug);
@@ -150,10 +178,14 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   await page.locator('.console nav a[href="/admin/audit"]').click();
   await page.locator('[name="find"]').fill(matchId);
   await page.keyboard.press('Enter');
-  const log = () => page.evaluate((entry) => [...document.querySelectorAll(entry)].map((e) => [e.dataset.action, e.dataset.target]), id('audit-entry'));
+  const log = () =>
+    page.evaluate((entry) => [...document.querySelectorAll(entry)].map((e) => [e.dataset.action, e.dataset.target]), id('audit-entry'));
   await until('log of the match', async () => {
     const shown = await log();
-    return shown.length === 2 && ['create-match', 'void-match'].every((act) => shown.some(([action, target]) => action === act && target === matchId));
+    return (
+      shown.length === 2 &&
+      ['create-match', 'void-match'].every((act) => shown.some(([action, target]) => action === act && target === matchId))
+    );
   });
   await page.getByRole('button', { name: 'void-match' }).click();
   await page.waitForURL(/find=void-match/);
@@ -180,10 +212,17 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   await next.click();
   await step('what');
   // What belongs to one format is there with that format alone.
-  for (const [format, own] of [['elimination', 'min_seats'], ['round_robin', 'double'], ['swiss', 'swiss_rounds'], ['gauntlet', 'champion-find'], ['knockout', 'best_of']]) {
+  for (const [format, own] of [
+    ['elimination', 'min_seats'],
+    ['round_robin', 'double'],
+    ['swiss', 'swiss_rounds'],
+    ['gauntlet', 'champion-find'],
+    ['knockout', 'best_of'],
+  ]) {
     await field('format').selectOption(format);
     await field(own).waitFor();
-    for (const other of ['min_seats', 'double', 'swiss_rounds', 'champion-find', 'best_of']) assert.equal(await field(other).count(), Number(other === own), `${other} with ${format}`);
+    for (const other of ['min_seats', 'double', 'swiss_rounds', 'champion-find', 'best_of'])
+      assert.equal(await field(other).count(), Number(other === own), `${other} with ${format}`);
   }
   await field('best_of').selectOption('3');
   assert.ok((await said()).includes('A meeting is the best of 3 games; draws are played again.'));
@@ -220,8 +259,19 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   await field('min_matches').fill('2');
   await pick(page, 'allow', first);
   const rules = await said();
-  for (const rule of [/^A debate: two argue/, /^1 speech of each/, /^Rounds start every Friday at 18:00/, /with 2 rated matches or more/, /^Only 1 agent on the list/, /^Judged by: reasons/, /^Everything is shown 45 seconds after it happens/]) {
-    assert.ok(rules.some((r) => rule.test(r)), `${rule} in ${rules.join(' | ')}`);
+  for (const rule of [
+    /^A debate: two argue/,
+    /^1 speech of each/,
+    /^Rounds start every Friday at 18:00/,
+    /with 2 rated matches or more/,
+    /^Only 1 agent on the list/,
+    /^Judged by: reasons/,
+    /^Everything is shown 45 seconds after it happens/,
+  ]) {
+    assert.ok(
+      rules.some((r) => rule.test(r)),
+      `${rule} in ${rules.join(' | ')}`,
+    );
   }
   await next.click(); // nobody is on the panel
   await step('tasks');
@@ -239,8 +289,28 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
   const made = await api(`/v1/leagues/${slug}`);
   assert.deepEqual(
-    [made.judge, made.debate, made.rounds, made.format_options.best_of, made.format_options.schedule_starts, made.schedule, made.entry.allow, made.entry.min_matches, made.visibility],
-    [{ kind: 'panel', agents: [second.id], criteria: 'reasons' }, { turns: 1 }, 2, 3, 'round', 'CRON_TZ=Europe/Madrid 0 18 * * 5', [first.id], 2, 'delayed:45'],
+    [
+      made.judge,
+      made.debate,
+      made.rounds,
+      made.format_options.best_of,
+      made.format_options.schedule_starts,
+      made.schedule,
+      made.entry.allow,
+      made.entry.min_matches,
+      made.visibility,
+    ],
+    [
+      { kind: 'panel', agents: [second.id], criteria: 'reasons' },
+      { turns: 1 },
+      2,
+      3,
+      'round',
+      'CRON_TZ=Europe/Madrid 0 18 * * 5',
+      [first.id],
+      2,
+      'delayed:45',
+    ],
   );
   assert.deepEqual(faults, []);
   await close();
@@ -273,7 +343,16 @@ test('an owner enters an agent from the page of a league', { timeout: PATIENCE }
 
 test('an admin edits a league, enters agents, copies, archives and deletes', { timeout: 2 * PATIENCE }, async (t) => {
   const slug = `cup-${once()}`;
-  const body = { slug, title: slug, generator: { name: 'arithmetic' }, judge: 'number', rounds: 1, time_limit_seconds: 5, rated: false, entry: { password: 'sesame' } };
+  const body = {
+    slug,
+    title: slug,
+    generator: { name: 'arithmetic' },
+    judge: 'number',
+    rounds: 1,
+    time_limit_seconds: 5,
+    rated: false,
+    entry: { password: 'sesame' },
+  };
   assert.equal((await send('POST', '/v1/leagues', body)).status, 201);
   const [first] = await pair(t);
   const { page, faults, close } = await open('/admin/leagues', { kept: KEPT, refusals: true });
@@ -284,7 +363,7 @@ test('an admin edits a league, enters agents, copies, archives and deletes', { t
   await field('rules_text').fill('Be fair.');
   assert.match(await text(page, 'preview'), /Sums for the night\./);
   await page.locator(id('step-what')).click();
-  assert.equal(await field('slug').count() + await field('format').count(), 0);
+  assert.equal((await field('slug').count()) + (await field('format').count()), 0);
   await page.locator(id('step-when')).click();
   await field('schedule_mode').selectOption('cron');
   await field('schedule').fill('often');
@@ -295,7 +374,10 @@ test('an admin edits a league, enters agents, copies, archives and deletes', { t
   await page.locator(id('wizard-next')).click();
   await row(slug).waitFor();
   const changed = await api(`/v1/leagues/${slug}`);
-  assert.deepEqual([changed.description, changed.rules_text, changed.schedule, changed.entry.password_required, changed.rounds], ['Sums for the night.', 'Be fair.', '0 18 * * *', true, 1]);
+  assert.deepEqual(
+    [changed.description, changed.rules_text, changed.schedule, changed.entry.password_required, changed.rounds],
+    ['Sums for the night.', 'Be fair.', '0 18 * * *', true, 1],
+  );
 
   await row(slug).locator(id('league-agents')).click();
   await pick(page, 'enter', first);
@@ -321,10 +403,16 @@ test('an admin edits a league, enters agents, copies, archives and deletes', { t
 
   await row(slug).locator(id('move-archive')).click();
   await page.locator(`${id('admin-league')}[data-league="${slug}"][data-archived="true"]`).waitFor();
-  assert.equal((await api('/v1/leagues')).items.some((l) => l.slug === slug), false);
+  assert.equal(
+    (await api('/v1/leagues')).items.some((l) => l.slug === slug),
+    false,
+  );
   const other = await open(`/l/${slug}`);
   await other.page.locator(id('archived')).waitFor();
-  assert.match(await other.page.locator(id('rules')).textContent(), /Be fair\..*At most 24 matches of each agent in 24 hours\. *At least 10 min between two matches/s);
+  assert.match(
+    await other.page.locator(id('rules')).textContent(),
+    /Be fair\..*At most 24 matches of each agent in 24 hours\. *At least 10 min between two matches/s,
+  );
   assert.deepEqual(other.faults, []);
   await other.close();
   await row(slug).locator(id('move-unarchive')).click();
@@ -357,7 +445,11 @@ test('finished matches are filtered and judged again', { timeout: PATIENCE }, as
 test('a question of a pack is removed with its use in view', { timeout: PATIENCE }, async () => {
   const name = `bad-${once()}`;
   const lines = [task('One?', '1'), task('<b>Two?</b>', '2')].join('\n');
-  const made = await fetch(new URL(`/v1/packs?format=jsonl&name=${name}`, ORIGIN), { method: 'POST', headers: { authorization: `Bearer ${ADMIN}`, 'content-type': 'text/plain' }, body: lines });
+  const made = await fetch(new URL(`/v1/packs?format=jsonl&name=${name}`, ORIGIN), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ADMIN}`, 'content-type': 'text/plain' },
+    body: lines,
+  });
   const { pack_id: pack } = await made.json();
   const { page, faults, close } = await open('/admin/packs', { kept: KEPT });
   await page.locator(`${id('pack-link')}[href="/admin/packs/${pack}"]`).click();
@@ -378,26 +470,48 @@ test('a question of a pack is removed with its use in view', { timeout: PATIENCE
 
 test('the calendar has the seasons of all leagues by days, and what schedules will start', { timeout: PATIENCE }, async (t) => {
   const slug = `friday-${once()}`;
-  const body = { slug, title: slug, generator: { name: 'arithmetic' }, judge: 'number', rounds: 1, time_limit_seconds: 5, rated: false, format: 'swiss', schedule: '0 18 * * 5' };
+  const body = {
+    slug,
+    title: slug,
+    generator: { name: 'arithmetic' },
+    judge: 'number',
+    rounds: 1,
+    time_limit_seconds: 5,
+    rated: false,
+    format: 'swiss',
+    schedule: '0 18 * * 5',
+  };
   assert.equal((await send('POST', '/v1/leagues', body)).status, 201);
   assert.equal((await send('POST', `/v1/leagues/${slug}/start`)).status, 200);
   t.after(() => send('POST', `/v1/leagues/${slug}/finish`));
-  const run = await until('season', async () => (await (await send('GET', '/v1/admin/calendar')).json()).items.find((i) => i.kind === 'season'), PATIENCE);
+  const run = await until(
+    'season',
+    async () => (await (await send('GET', '/v1/admin/calendar')).json()).items.find((i) => i.kind === 'season'),
+    PATIENCE,
+  );
   const { page, faults, close } = await open('/admin', { kept: KEPT });
   await page.locator('.console nav a[href="/admin/calendar"]').click();
-  await page.locator(`${id('calendar-day')}[data-day="${run.day}"] ${id('calendar-item')}[data-league="${run.league}"]:not([data-state="coming"])`).waitFor();
+  await page
+    .locator(`${id('calendar-day')}[data-day="${run.day}"] ${id('calendar-item')}[data-league="${run.league}"]:not([data-state="coming"])`)
+    .waitFor();
   const month = await page.locator(id('month')).getAttribute('data-month');
   await page.locator(id('month-after')).focus();
   await page.keyboard.press('Enter');
   const fridays = `${id('calendar-item')}[data-league="${slug}"][data-state="coming"]`;
   await page.locator(`${id('month')}:not([data-month="${month}"])`).waitFor();
   await page.locator(fridays).first().waitFor();
-  const days = await mapAll(page, fridays, (i) => [new Date(i.closest('[data-day]').dataset.day).getUTCDay(), i.textContent.includes('18:00')]);
+  const days = await mapAll(page, fridays, (i) => [
+    new Date(i.closest('[data-day]').dataset.day).getUTCDay(),
+    i.textContent.includes('18:00'),
+  ]);
   assert.ok(days.length >= 4 && days.every(([day, six]) => day === 5 && six), JSON.stringify(days));
   assert.match(page.url(), /month=\d{4}-\d\d/);
   // A phone has a list: days with nothing on them are left out.
   await page.setViewportSize({ width: 390, height: 844 });
-  assert.deepEqual([await page.locator(`${id('calendar-day')}.bare:visible`).count(), await page.locator(`${id('calendar-day')}:visible`).count() > 0], [0, true]);
+  assert.deepEqual(
+    [await page.locator(`${id('calendar-day')}.bare:visible`).count(), (await page.locator(`${id('calendar-day')}:visible`).count()) > 0],
+    [0, true],
+  );
   await page.goto(page.url().replace(/month=.*/, 'month=2001-01'));
   await page.locator(id('calendar-none')).waitFor();
   assert.deepEqual(faults, []);
@@ -406,7 +520,10 @@ test('the calendar has the seasons of all leagues by days, and what schedules wi
 
 test('the overview says how the arena runs; the banner reaches every page; a drain says what it means', { timeout: PATIENCE }, async () => {
   const { page, faults, close } = await open('/admin', { kept: KEPT });
-  await page.locator(`${id('node')}[data-alive="true"]`).first().waitFor();
+  await page
+    .locator(`${id('node')}[data-alive="true"]`)
+    .first()
+    .waitFor();
   assert.match(await text(page, 'vitals'), /(?=.*ARENA_BACKUP_TO)(?=.*accepts writes)(?=.*iB of .*iB are free)/s); // the full disk of a machine comes first
   const notice = `Down at six ${once()} <b>`;
   await page.locator(`${id('banner-form')} [name="text"]`).fill(notice);
@@ -479,19 +596,22 @@ test('an admin hides an answer of a match that is over', { timeout: PATIENCE }, 
 });
 
 test('the admin console fits a phone and a desk, in both themes', { timeout: 3 * PATIENCE }, async () => {
-  await checkPages({
-    'admin-overview': ['/admin', id('nodes')],
-    'admin-leagues': ['/admin/leagues', id('admin-league')],
-    'admin-calendar': ['/admin/calendar', id('calendar-item')],
-    'admin-wizard-start': ['/admin/leagues/new', id('wizard')],
-    'admin-league-copy': ['/admin/leagues/trivia/copy', id('wizard')],
-    'admin-league-agents': ['/admin/leagues/trivia/agents', id('entered-agent')],
-    'admin-finished': ['/admin/matches/finished', id('finished')],
-    'league-about': ['/l/trivia', id('about')],
-    'admin-matches': ['/admin/matches', `${id('schedule')} .tick`],
-    'admin-agents': ['/admin/agents', id('admin-agent')],
-    'admin-games': ['/admin/games', `${id('games')} li`],
-    'admin-packs': ['/admin/packs', `${id('packs')} li`],
-    'admin-audit': ['/admin/audit', `${id('audit')} li`],
-  }, { kept: KEPT });
+  await checkPages(
+    {
+      'admin-overview': ['/admin', id('nodes')],
+      'admin-leagues': ['/admin/leagues', id('admin-league')],
+      'admin-calendar': ['/admin/calendar', id('calendar-item')],
+      'admin-wizard-start': ['/admin/leagues/new', id('wizard')],
+      'admin-league-copy': ['/admin/leagues/trivia/copy', id('wizard')],
+      'admin-league-agents': ['/admin/leagues/trivia/agents', id('entered-agent')],
+      'admin-finished': ['/admin/matches/finished', id('finished')],
+      'league-about': ['/l/trivia', id('about')],
+      'admin-matches': ['/admin/matches', `${id('schedule')} .tick`],
+      'admin-agents': ['/admin/agents', id('admin-agent')],
+      'admin-games': ['/admin/games', `${id('games')} li`],
+      'admin-packs': ['/admin/packs', `${id('packs')} li`],
+      'admin-audit': ['/admin/audit', `${id('audit')} li`],
+    },
+    { kept: KEPT },
+  );
 });

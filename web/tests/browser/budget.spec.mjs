@@ -27,7 +27,8 @@ const LIVE = ['lobby', 'duel', 'arena', 'board', 'cards', 'embed', 'tv', 'league
 const ONLY = process.env.PAGES?.split(',');
 
 let known;
-const pages = () => (known ??= find().then((all) => Object.fromEntries(Object.entries(all).filter(([name]) => ONLY?.includes(name) ?? true))));
+const pages = () =>
+  (known ??= find().then((all) => Object.fromEntries(Object.entries(all).filter(([name]) => ONLY?.includes(name) ?? true))));
 
 /** Every kind of page with its address, what it shows when it is ready, and what its tab keeps. */
 async function find() {
@@ -36,10 +37,19 @@ async function find() {
   const large = leagues.find((l) => l.max_seats > 8)?.slug;
   const plain = leagues.filter((l) => !l.debate && !l.game).map((l) => l.slug);
   const running = 'status=running,finished';
-  const duel = await until('live duel', () => of('status=running', (m) => m.seats.length === 2 && m.round > 0 && plain.includes(m.league)), PATIENCE);
+  const duel = await until(
+    'live duel',
+    () => of('status=running', (m) => m.seats.length === 2 && m.round > 0 && plain.includes(m.league)),
+    PATIENCE,
+  );
   const arena = await until('match of many', () => of(`${running}&league=${large}`, (m) => m.seats.length > 8 && m.round > 0), PATIENCE);
   const over = await until('finished duel', () => of('status=finished', (m) => m.seats.length === 2 && plain.includes(m.league)), PATIENCE);
-  const game = (name) => until(`live match of ${name}`, () => of(`status=running&league=${leagues.find((l) => l.game?.name === name).slug}`, (m) => m.round > 0), PATIENCE);
+  const game = (name) =>
+    until(
+      `live match of ${name}`,
+      () => of(`status=running&league=${leagues.find((l) => l.game?.name === name).slug}`, (m) => m.round > 0),
+      PATIENCE,
+    );
   const [board, cards] = [await game('connect_four'), await game('kuhn_poker')];
   const cup = leagues.find((l) => l.format === 'swiss')?.slug;
   const ready = (name) => `${id(name)}[data-ready="true"]`;
@@ -98,11 +108,21 @@ async function visit([path, ready, kept], options) {
 /** Writes down the shifts of a page from its first paint, with what moved. */
 const WATCH = () => {
   window.shifts = [];
-  const name = (n) => (n instanceof Element ? `${n.tagName.toLowerCase()}${n.dataset.testid ? `[${n.dataset.testid}]` : ''}.${[...n.classList].filter((c) => !c.startsWith('svelte-')).join('.')}` : (n?.parentElement && `"${n.textContent.slice(0, 20)}" in ${name(n.parentElement)}`) || 'gone');
+  const name = (n) =>
+    n instanceof Element
+      ? `${n.tagName.toLowerCase()}${n.dataset.testid ? `[${n.dataset.testid}]` : ''}.${[...n.classList].filter((c) => !c.startsWith('svelte-')).join('.')}`
+      : (n?.parentElement && `"${n.textContent.slice(0, 20)}" in ${name(n.parentElement)}`) || 'gone';
   new PerformanceObserver((list) => {
     for (const e of list.getEntries()) {
       if (e.hadRecentInput) continue;
-      window.shifts.push({ at: e.startTime, value: e.value, moved: e.sources.map((s) => `${name(s.node)} ${[s.previousRect, s.currentRect].map((r) => [r.x, r.y, r.width, r.height].map(Math.round).join(',')).join(' > ')}`) });
+      window.shifts.push({
+        at: e.startTime,
+        value: e.value,
+        moved: e.sources.map(
+          (s) =>
+            `${name(s.node)} ${[s.previousRect, s.currentRect].map((r) => [r.x, r.y, r.width, r.height].map(Math.round).join(',')).join(' > ')}`,
+        ),
+      });
     }
   }).observe({ type: 'layout-shift', buffered: true });
 };
@@ -128,9 +148,14 @@ const measure = () => (measured ??= all());
 /** Opens every page, some of them also on a phone, and watches it for a while. */
 async function all() {
   const results = [];
-  const visits = Object.entries(await pages()).flatMap(([name, page]) => [[name, page, {}], ...(LIVE.includes(name) ? [[name, page, PHONE]] : [])]);
+  const visits = Object.entries(await pages()).flatMap(([name, page]) => [
+    [name, page, {}],
+    ...(LIVE.includes(name) ? [[name, page, PHONE]] : []),
+  ]);
   for (let at = 0; at < visits.length; at += AT_ONCE) {
-    const tabs = await Promise.all(visits.slice(at, at + AT_ONCE).map(async ([name, page, size]) => ({ name, phone: size === PHONE, ...(await visit(page, size)) })));
+    const tabs = await Promise.all(
+      visits.slice(at, at + AT_ONCE).map(async ([name, page, size]) => ({ name, phone: size === PHONE, ...(await visit(page, size)) })),
+    );
     await new Promise((r) => setTimeout(r, STILL_MS));
     for (const { name, phone, page, seen, close } of tabs) {
       results.push({ name, phone, seen, shifts: await page.evaluate(() => window.shifts) });
@@ -164,7 +189,13 @@ test('nothing moves by itself while matches are played', async (t) => {
     const budget = BUDGETS.pages[name]?.shift;
     const where = phone ? `${name} on a phone` : name;
     t.diagnostic(`${where}: layout shift ${sum.toFixed(4)}`);
-    if (!(sum <= budget)) over.push(`${where}: layout shift ${sum.toFixed(4)}, budget ${budget}; ${shifts.filter((s) => s.value > 0.001).map((s) => `${s.value.toFixed(4)} at ${Math.round(s.at)} ms: ${s.moved.join('; ')}`).join(' | ')}`);
+    if (!(sum <= budget))
+      over.push(
+        `${where}: layout shift ${sum.toFixed(4)}, budget ${budget}; ${shifts
+          .filter((s) => s.value > 0.001)
+          .map((s) => `${s.value.toFixed(4)} at ${Math.round(s.at)} ms: ${s.moved.join('; ')}`)
+          .join(' | ')}`,
+      );
   }
   assert.deepEqual(over, []);
 });
@@ -175,7 +206,13 @@ test('the lines of a lane stay when the next one comes', { skip: ONLY }, async (
   const lines = logOf([
     { type: 'match_scheduled', league: 'trivia', starts_at: '2026-11-21T18:00:00.000Z', rated: false, seats },
     { type: 'match_started', league: 'trivia', format: 'ladder', visibility: 'live', rated: false, total_rounds: 1, seats },
-    { type: 'round_started', round: 1, task: { description: 'What is 1 + 1?' }, time_limit_seconds: 30, deadline: '2026-11-21T18:00:31.000Z' },
+    {
+      type: 'round_started',
+      round: 1,
+      task: { description: 'What is 1 + 1?' },
+      time_limit_seconds: 30,
+      deadline: '2026-11-21T18:00:31.000Z',
+    },
     ...said.map((message) => ({ type: 'thinking', round: 1, agent_id: 'ag_1', message })),
   ]);
   const { page, close } = await open('/replay', { width: 1440, height: 1200 });
@@ -187,14 +224,19 @@ test('the lines of a lane stay when the next one comes', { skip: ONLY }, async (
     await page.locator(id('entry'), { hasText: line }).waitFor();
     tops.push((await page.locator(id('entry'), { hasText: said[0] }).boundingBox()).y);
   }
-  assert.deepEqual(tops, said.map(() => tops[0]));
+  assert.deepEqual(
+    tops,
+    said.map(() => tops[0]),
+  );
   await close();
 });
 
 test('fonts wait for the first view, and not on the next visit', { skip: ONLY && !ONLY.includes('lobby') }, async () => {
   const { page, go, settled, close } = await open('');
   await page.addInitScript(() => addEventListener('DOMContentLoaded', () => (window.early = 'fonts' in document.documentElement.dataset)));
-  const { lobby: [path, ready] } = await pages();
+  const {
+    lobby: [path, ready],
+  } = await pages();
   for (const early of [false, true]) {
     await go(path);
     await settled(ready);
@@ -208,7 +250,15 @@ test('LCP of the first pages on slow 4G, reported', { timeout: PATIENCE }, async
   const known = await pages();
   for (const name of ['lobby', 'duel', 'embed'].filter((n) => known[n])) {
     const { page, close } = await visit(known[name], { ...PHONE, network: SLOW_4G });
-    const lcp = await page.evaluate(() => new Promise((done) => new PerformanceObserver((list) => done(list.getEntries().at(-1)?.startTime)).observe({ type: 'largest-contentful-paint', buffered: true })));
+    const lcp = await page.evaluate(
+      () =>
+        new Promise((done) =>
+          new PerformanceObserver((list) => done(list.getEntries().at(-1)?.startTime)).observe({
+            type: 'largest-contentful-paint',
+            buffered: true,
+          }),
+        ),
+    );
     t.diagnostic(`${name}: LCP ${Math.round(lcp)} ms on slow 4G`);
     await close();
   }

@@ -7,9 +7,20 @@ import { api, id, once, open, pair, PATIENCE, send } from './kit/kit.mjs';
 
 test('an owner challenges an agent of its league to an unrated match and watches it', { timeout: PATIENCE }, async (t) => {
   const slug = `spar-${once()}`;
-  assert.equal((await send('POST', '/v1/leagues', {
-    slug, title: 'Sparring ring', generator: { name: 'arithmetic' }, judge: 'number', rounds: 1, time_limit_seconds: 60, rated: true,
-  })).status, 201);
+  assert.equal(
+    (
+      await send('POST', '/v1/leagues', {
+        slug,
+        title: 'Sparring ring',
+        generator: { name: 'arithmetic' },
+        judge: 'number',
+        rounds: 1,
+        time_limit_seconds: 60,
+        rated: true,
+      })
+    ).status,
+    201,
+  );
   const [mine, theirs] = await pair(t, slug);
   const { page, faults, close } = await open(`/console/agents/${mine.id}`, { kept: { 'arena.owner': mine.token }, refusals: true });
   const form = page.locator(id('challenge'));
@@ -27,7 +38,10 @@ test('an owner challenges an agent of its league to an unrated match and watches
   await page.locator(`${id('match')}[data-ready="true"]`).waitFor();
   const match = await api(`/v1/matches/${await page.locator(id('match')).getAttribute('data-match')}`);
   assert.equal(match.rated, false);
-  assert.deepEqual(match.seats.map((s) => s.agent_id), [mine.id, theirs.id]);
+  assert.deepEqual(
+    match.seats.map((s) => s.agent_id),
+    [mine.id, theirs.id],
+  );
   assert.equal((await send('POST', `/v1/matches/${match.match_id}/void`, {})).status, 200);
   assert.deepEqual(faults, []);
   await close();

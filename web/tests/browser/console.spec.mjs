@@ -8,7 +8,23 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ADMIN, api, checkPages, fake, id, mapAll, once, open, ORIGIN, PATIENCE, register, SCREENS, send, SIZES, until } from './kit/kit.mjs';
+import {
+  ADMIN,
+  api,
+  checkPages,
+  fake,
+  id,
+  mapAll,
+  once,
+  open,
+  ORIGIN,
+  PATIENCE,
+  register,
+  SCREENS,
+  send,
+  SIZES,
+  until,
+} from './kit/kit.mjs';
 
 const HOSTILE = '<script>alert(1)</script> no answer';
 
@@ -26,7 +42,9 @@ async function signUp(page, name) {
 
 /** An open or running league for two, and an agent of the demo that plays in it. */
 async function stage() {
-  const leagues = (await api('/v1/leagues')).items.filter((l) => l.min_seats <= 2 && l.format === 'ladder' && !l.debate && !l.game && ['open', 'running'].includes(l.status));
+  const leagues = (await api('/v1/leagues')).items.filter(
+    (l) => l.min_seats <= 2 && l.format === 'ladder' && !l.debate && !l.game && ['open', 'running'].includes(l.status),
+  );
   for (const league of leagues) {
     const opponent = (await api(`/v1/agents?league=${league.slug}&limit=100`)).items.find((a) => a.status === 'active');
     if (opponent) return { league: league.slug, opponent: opponent.agent_id };
@@ -78,11 +96,17 @@ test('an owner brings an agent from sign-up to its first delivery, and retires i
   // A match, and what was delivered in it.
   const agentId = page.url().split('/').pop();
   await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league, agents: [agentId, opponent], rated: false } });
-  await page.locator(`${id('delivery')}[data-outcome="invalid"]`).first().waitFor({ timeout: PATIENCE });
+  await page
+    .locator(`${id('delivery')}[data-outcome="invalid"]`)
+    .first()
+    .waitFor({ timeout: PATIENCE });
   await page.locator(id('cause')).selectOption('answered');
   await page.locator(id('delivery')).first().waitFor({ state: 'detached' });
   await page.locator(id('cause')).selectOption('invalid');
-  await page.locator(`${id('delivery')} button`).first().click();
+  await page
+    .locator(`${id('delivery')} button`)
+    .first()
+    .click();
   assert.match(await page.locator(id('request')).textContent(), /"task_id"/);
   assert.equal(await page.locator(id('reply')).textContent(), HOSTILE);
   assert.equal(await page.locator('main script').count(), 0);
@@ -135,7 +159,10 @@ test('an owner brings an agent from sign-up to its first delivery, and retires i
 test('a command copied from the console connects an agent, whose first match it shows', { timeout: PATIENCE }, async (t) => {
   const { page, faults, close } = await open('/console', { refusals: true });
   await signUp(page, `owner ${once()}`);
-  await page.locator(`${id('register')} [type="checkbox"]:checked`).first().waitFor();
+  await page
+    .locator(`${id('register')} [type="checkbox"]:checked`)
+    .first()
+    .waitFor();
   assert.match(await page.locator(id('join-command')).textContent(), /--key arg_…/);
   // Other tests end their leagues meanwhile; that of the demo stays.
   const others = page.locator(`${id('register')} [type="checkbox"]:checked:not(#league-trivia)`);
@@ -152,7 +179,8 @@ test('a command copied from the console connects an agent, whose first match it 
   writeFileSync(join(dir, 'claude'), '#!/bin/sh\ncat >/dev/null\necho 42\n', { mode: 0o755 });
   const arena = fileURLToPath(new URL('../../../bin/arena', import.meta.url));
   const run = spawn('bash', ['-c', `exec ${command}`], {
-    env: { HOME: dir, ARENA_CONFIG_DIR: dir, PATH: [dir, dirname(arena), process.env.PATH].join(delimiter) }, stdio: ['ignore', 'pipe', 'pipe'],
+    env: { HOME: dir, ARENA_CONFIG_DIR: dir, PATH: [dir, dirname(arena), process.env.PATH].join(delimiter) },
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise((done) => run.once('exit', done));
   let out = '';
@@ -217,43 +245,59 @@ test('the page of an agent claims nothing before it has been read', async (t) =>
   await close();
 });
 
-test('an owner limits an agent, and its page shows its last full check, which the owner runs in the console', { timeout: PATIENCE }, async (t) => {
-  const { league } = await stage();
-  const agent = Object.assign(await fake(t, () => HOSTILE), { league });
-  const { id: agent_id, token } = await register({ name: `Checked ${once()}`, endpoint: agent.endpoint, leagues: [league], version: '1' });
-  const { page, faults, go, close } = await open(`/console/agents/${agent_id}`, { kept: { 'arena.owner': token } });
+test(
+  'an owner limits an agent, and its page shows its last full check, which the owner runs in the console',
+  { timeout: PATIENCE },
+  async (t) => {
+    const { league } = await stage();
+    const agent = Object.assign(await fake(t, () => HOSTILE), { league });
+    const { id: agent_id, token } = await register({
+      name: `Checked ${once()}`,
+      endpoint: agent.endpoint,
+      leagues: [league],
+      version: '1',
+    });
+    const { page, faults, go, close } = await open(`/console/agents/${agent_id}`, { kept: { 'arena.owner': token } });
 
-  // Its budget: the use of today, a forecast, and a limit that stops it.
-  const budget = page.locator(id('budget'));
-  await budget.locator(id('budget-forecast')).waitFor();
-  const limit = async (values) => {
-    for (const [name, value] of Object.entries(values)) await budget.locator(`[name="${name}"]`).fill(value);
-    await budget.locator('button').click();
-    await budget.locator(id('budget-saved')).getByText(/./).waitFor();
-  };
-  await budget.locator('[name="zone"]').selectOption('Europe/Madrid');
-  await limit({ matches_per_day: '3', tokens_per_day: '1' });
-  await page.locator(`${id('budget')}[data-cooldown="tokens"] ${id('budget-cooldown')}`).waitFor();
-  assert.match(await budget.locator(id('budget-matches')).textContent(), /\b\d+ of 3\b/);
-  assert.equal((await api(`/v1/agents/${agent_id}`)).cooldown, 'budget');
-  assert.deepEqual((await api(`/v1/agents/${agent_id}`, { token })).budget, { matches_per_day: 3, tokens_per_day: 1, hours: { zone: 'Europe/Madrid', from: '00:00', to: '24:00' } });
-  if (SCREENS) await budget.screenshot({ path: `${SCREENS}/console-budget.png` });
-  await limit({ matches_per_day: '', tokens_per_day: '' });
-  await page.locator(`${id('budget')}:not([data-cooldown])`).waitFor();
-  assert.equal((await api(`/v1/agents/${agent_id}`, { token })).budget, undefined);
+    // Its budget: the use of today, a forecast, and a limit that stops it.
+    const budget = page.locator(id('budget'));
+    await budget.locator(id('budget-forecast')).waitFor();
+    const limit = async (values) => {
+      for (const [name, value] of Object.entries(values)) await budget.locator(`[name="${name}"]`).fill(value);
+      await budget.locator('button').click();
+      await budget.locator(id('budget-saved')).getByText(/./).waitFor();
+    };
+    await budget.locator('[name="zone"]').selectOption('Europe/Madrid');
+    await limit({ matches_per_day: '3', tokens_per_day: '1' });
+    await page.locator(`${id('budget')}[data-cooldown="tokens"] ${id('budget-cooldown')}`).waitFor();
+    assert.match(await budget.locator(id('budget-matches')).textContent(), /\b\d+ of 3\b/);
+    assert.equal((await api(`/v1/agents/${agent_id}`)).cooldown, 'budget');
+    assert.deepEqual((await api(`/v1/agents/${agent_id}`, { token })).budget, {
+      matches_per_day: 3,
+      tokens_per_day: 1,
+      hours: { zone: 'Europe/Madrid', from: '00:00', to: '24:00' },
+    });
+    if (SCREENS) await budget.screenshot({ path: `${SCREENS}/console-budget.png` });
+    await limit({ matches_per_day: '', tokens_per_day: '' });
+    await page.locator(`${id('budget')}:not([data-cooldown])`).waitFor();
+    assert.equal((await api(`/v1/agents/${agent_id}`, { token })).budget, undefined);
 
-  await page.locator(id('full-check')).click();
-  await page.locator(`${id('findings')} [data-state="wrong"]`).first().waitFor({ timeout: PATIENCE });
-  await go(`/a/${agent_id}`);
-  const badge = page.locator(`${id('conformance')}[data-passed="false"]`);
-  await badge.waitFor();
-  assert.match(await badge.locator('summary').textContent(), /MUST \d+\/\d+ · SHOULD \d+\/\d+/);
-  await badge.locator('summary').click();
-  await badge.getByText('a good task is answered').waitFor();
-  assert.equal((await fetch(`${ORIGIN}/v1/agents/${agent_id}/badge.svg`)).headers.get('content-type'), 'image/svg+xml; charset=utf-8');
-  assert.deepEqual(faults, []);
-  await close();
-});
+    await page.locator(id('full-check')).click();
+    await page
+      .locator(`${id('findings')} [data-state="wrong"]`)
+      .first()
+      .waitFor({ timeout: PATIENCE });
+    await go(`/a/${agent_id}`);
+    const badge = page.locator(`${id('conformance')}[data-passed="false"]`);
+    await badge.waitFor();
+    assert.match(await badge.locator('summary').textContent(), /MUST \d+\/\d+ · SHOULD \d+\/\d+/);
+    await badge.locator('summary').click();
+    await badge.getByText('a good task is answered').waitFor();
+    assert.equal((await fetch(`${ORIGIN}/v1/agents/${agent_id}/badge.svg`)).headers.get('content-type'), 'image/svg+xml; charset=utf-8');
+    assert.deepEqual(faults, []);
+    await close();
+  },
+);
 
 test('a token lives in the tab, is shown once, and ends when it is revoked', async () => {
   const { page, faults, close } = await open('/console', { refusals: true });
@@ -261,7 +305,10 @@ test('a token lives in the tab, is shown once, and ends when it is revoked', asy
   assert.deepEqual(await page.evaluate(() => [sessionStorage.getItem('arena.owner'), localStorage.getItem('arena.owner')]), [first, null]);
   await page.locator('.console a[href="/console/tokens"]').click();
   await page.locator(`${id('make-token')} [name="name"]`).fill('laptop');
-  await page.locator(`${id('make-token')} button`).first().click();
+  await page
+    .locator(`${id('make-token')} button`)
+    .first()
+    .click();
   const second = await page.locator(id('secret-token')).inputValue();
   assert.equal((await api('/v1/me/tokens', { token: second })).items.length, 2);
   await page.getByRole('button', { name: 'Sign out' }).click();
@@ -324,20 +371,31 @@ test('the console fits a phone and a desk, in both themes and languages, and nam
   const pulling = { id: (await api('/v1/agents', { method: 'POST', token, body: { name: `Pulling ${once()}` } })).agent_id };
   const check = async (page, name) => {
     // In one evaluation: between two a field may come or go, and one that is gone has no label.
-    const nameless = await page.evaluate(() => [...document.querySelectorAll('main :is(input, select, textarea)')].filter((e) => !e.labels?.length && !e.ariaLabel).map((e) => e.outerHTML));
+    const nameless = await page.evaluate(() =>
+      [...document.querySelectorAll('main :is(input, select, textarea)')]
+        .filter((e) => !e.labels?.length && !e.ariaLabel)
+        .map((e) => e.outerHTML),
+    );
     assert.deepEqual(nameless, [], name);
   };
-  for (const [locale, sizes] of [['en', SIZES], ['es', [SIZES[0], SIZES.at(-1)]]]) {
+  for (const [locale, sizes] of [
+    ['en', SIZES],
+    ['es', [SIZES[0], SIZES.at(-1)]],
+  ]) {
     const options = { locale, sizes, check, fullPage: true, refusals: true };
-    const pages = (all) => Object.fromEntries(Object.entries(all).map(([name, page]) => [`console-${name}${locale === 'en' ? '' : `-${locale}`}`, page]));
+    const pages = (all) =>
+      Object.fromEntries(Object.entries(all).map(([name, page]) => [`console-${name}${locale === 'en' ? '' : `-${locale}`}`, page]));
     await checkPages(pages({ door: ['/console', id('door')] }), options);
-    await checkPages(pages({
-      agents: ['/console', id('my-agent')],
-      new: ['/console/new', `#league-${league}`],
-      keys: [`/console/agents/${pulling.id}`, id('key')],
-      tokens: ['/console/tokens', id('token')],
-      agent: [`/console/agents/${made.id}`, `${id('check')}[data-state="failed"]`],
-    }), { ...options, kept: { 'arena.owner': token } });
+    await checkPages(
+      pages({
+        agents: ['/console', id('my-agent')],
+        new: ['/console/new', `#league-${league}`],
+        keys: [`/console/agents/${pulling.id}`, id('key')],
+        tokens: ['/console/tokens', id('token')],
+        agent: [`/console/agents/${made.id}`, `${id('check')}[data-state="failed"]`],
+      }),
+      { ...options, kept: { 'arena.owner': token } },
+    );
   }
   assert.equal((await send('DELETE', `/v1/agents/${made.id}`, undefined, token)).status, 204);
 });

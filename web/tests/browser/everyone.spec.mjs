@@ -64,17 +64,22 @@ async function everyPage(options, check) {
   }
 }
 
-test('axe finds nothing serious on any page, in either theme, and the keyboard alone walks through it and is always seen', { timeout: 4 * PATIENCE }, async () => {
-  const wrong = [];
-  await everyPage({}, async ({ page }, path) => {
-    for (const theme of ['light', 'dark']) { // less motion: colors change at once
-      await page.emulateMedia({ colorScheme: theme });
-      for (const line of await grave(page, { recolored: theme === 'dark' })) wrong.push(`${path} (${theme}): ${line}`);
-    }
-    await walk(page, path);
-  });
-  assert.deepEqual(wrong, []);
-});
+test(
+  'axe finds nothing serious on any page, in either theme, and the keyboard alone walks through it and is always seen',
+  { timeout: 4 * PATIENCE },
+  async () => {
+    const wrong = [];
+    await everyPage({}, async ({ page }, path) => {
+      for (const theme of ['light', 'dark']) {
+        // less motion: colors change at once
+        await page.emulateMedia({ colorScheme: theme });
+        for (const line of await grave(page, { recolored: theme === 'dark' })) wrong.push(`${path} (${theme}): ${line}`);
+      }
+      await walk(page, path);
+    });
+    assert.deepEqual(wrong, []);
+  },
+);
 
 /** Presses Tab from the top of a page that has just come. */
 async function walk(page, path) {
@@ -86,7 +91,11 @@ async function walk(page, path) {
       if (!e || e === document.body) return undefined;
       const style = getComputedStyle(e);
       const box = e.getBoundingClientRect();
-      return { what: `${e.tagName} ${e.getAttribute('href') ?? e.getAttribute('name') ?? e.getAttribute('aria-label') ?? e.textContent?.slice(0, 20)}`, ring: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0, there: box.width > 0 && box.height > 0 };
+      return {
+        what: `${e.tagName} ${e.getAttribute('href') ?? e.getAttribute('name') ?? e.getAttribute('aria-label') ?? e.textContent?.slice(0, 20)}`,
+        ring: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0,
+        there: box.width > 0 && box.height > 0,
+      };
     });
     if (!at) break; // the end of the page
     assert.ok(at.ring && at.there, `${path}: focus on ${at.what} cannot be seen`);
@@ -101,23 +110,49 @@ test('less motion is kept to, and Spanish reaches every page', { timeout: 2 * PA
     assert.equal(parseFloat(await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--slow'))), 0);
     await fits(page, `${path} in Spanish at 360`);
     // The browser reports that an unknown page answers 404.
-    assert.deepEqual(faults.splice(0).filter((f) => !(path === '/nowhere' && /status of 404/.test(f))), [], path);
+    assert.deepEqual(
+      faults.splice(0).filter((f) => !(path === '/nowhere' && /status of 404/.test(f))),
+      [],
+      path,
+    );
   });
 });
 
 test('the longest names and titles fit a phone', { timeout: PATIENCE }, async (t) => {
   const longest = (characters) => once().padStart(characters, 'W');
   const slug = `longest-${once()}`;
-  const league = { slug, title: longest(80), generator: { name: 'arithmetic' }, judge: 'number', rounds: 2, time_limit_seconds: 300, rated: false };
+  const league = {
+    slug,
+    title: longest(80),
+    generator: { name: 'arithmetic' },
+    judge: 'number',
+    rounds: 2,
+    time_limit_seconds: 300,
+    rated: false,
+  };
   assert.equal((await send('POST', '/v1/leagues', league)).status, 201);
   // The first to be asked answers, the other never does: the round stays open between the two.
   const replies = [{ answer: longest(300) }];
-  const agents = (await pair(t, slug, () => replies.pop(), () => longest(40))).map((a) => a.id);
+  const agents = (
+    await pair(
+      t,
+      slug,
+      () => replies.pop(),
+      () => longest(40),
+    )
+  ).map((a) => a.id);
   const { match_id } = await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league: slug, agents } });
   const { page, faults, go, close } = await open('', { locale: 'es', width: 360, height: 740, reducedMotion: 'reduce' });
   const match = await until('match', async () => (await api(`/v1/matches?league=${slug}`)).items[0]);
   // Whichever match is on the stage, the one beside it has long names.
-  await restage(page, (lobby) => ({ ...lobby, live: [...lobby.live.filter((m) => m.match_id !== match_id).slice(0, 1), match].map((m) => ({ ...m, league: slug, seats: match.seats })) }));
+  await restage(page, (lobby) => ({
+    ...lobby,
+    live: [...lobby.live.filter((m) => m.match_id !== match_id).slice(0, 1), match].map((m) => ({
+      ...m,
+      league: slug,
+      seats: match.seats,
+    })),
+  }));
   for (const [path, ready] of [
     [`/m/${match_id}`, `${id('lock-ins')}[data-locked="1"]`],
     [`/embed/matches/${match_id}`, `${id('embed')} ${id('stage')}`],
@@ -137,15 +172,23 @@ test('the longest names and titles fit a phone', { timeout: PATIENCE }, async (t
 test('the stage stays where it is when a second match begins', { timeout: PATIENCE }, async () => {
   const { page, faults, go, close } = await open('');
   // The page reads of one live match, and when it reads again, of two; it hears of no other.
-  const matches = await until('two matches', async () => {
-    const { items } = await api('/v1/matches?status=finished&limit=2');
-    return items.length === 2 && items.map((m) => ({ ...m, status: 'running' }));
-  }, PATIENCE);
+  const matches = await until(
+    'two matches',
+    async () => {
+      const { items } = await api('/v1/matches?status=finished&limit=2');
+      return items.length === 2 && items.map((m) => ({ ...m, status: 'running' }));
+    },
+    PATIENCE,
+  );
   let count = 1;
   await restage(page, (lobby) => ({ ...lobby, live: matches.slice(0, count), next: [], recent: [] }));
   await page.clock.install();
   await go('/');
-  const width = () => page.locator(id('stage')).first().evaluate((e) => e.getBoundingClientRect().width);
+  const width = () =>
+    page
+      .locator(id('stage'))
+      .first()
+      .evaluate((e) => e.getBoundingClientRect().width);
   await page.locator(id('also-none')).waitFor();
   const alone = await width();
   count = 2;
@@ -161,7 +204,10 @@ test('the lobby does not jump while it comes', { timeout: PATIENCE }, async (t) 
     const { page, go, settled, close } = await open('/nowhere', { width });
     await page.addInitScript(() => {
       window.shift = 0;
-      new PerformanceObserver((list) => list.getEntries().forEach((e) => !e.hadRecentInput && (window.shift += e.value))).observe({ type: 'layout-shift', buffered: true });
+      new PerformanceObserver((list) => list.getEntries().forEach((e) => !e.hadRecentInput && (window.shift += e.value))).observe({
+        type: 'layout-shift',
+        buffered: true,
+      });
     });
     const requests = [];
     page.on('request', (r) => new URL(r.url()).pathname.startsWith('/v1/') && requests.push(new URL(r.url()).pathname));
@@ -170,8 +216,13 @@ test('the lobby does not jump while it comes', { timeout: PATIENCE }, async (t) 
     const first = requests.slice(0, requests.indexOf('/v1/lobby') + 1).filter((r) => r !== '/v1/stream');
     assert.deepEqual(first, ['/v1/lobby'], 'the first paint takes more than one request');
     await settled(`${id('lobby')}[data-ready="true"]`);
-    const { shift, paint } = await page.evaluate(() => ({ shift: window.shift, paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime }));
-    t.diagnostic(`lobby at ${width} px: layout shift ${shift.toFixed(4)} (wanted: at most 0.02), first content after ${Math.round(paint)} ms`);
+    const { shift, paint } = await page.evaluate(() => ({
+      shift: window.shift,
+      paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime,
+    }));
+    t.diagnostic(
+      `lobby at ${width} px: layout shift ${shift.toFixed(4)} (wanted: at most 0.02), first content after ${Math.round(paint)} ms`,
+    );
     await close();
   }
 });

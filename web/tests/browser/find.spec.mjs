@@ -4,7 +4,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { api, checkPages, id, open, ORIGIN, PATIENCE, until } from './kit/kit.mjs';
 
-const finished = () => until('finished duel', async () => (await api('/v1/matches?status=finished&limit=50')).items.find((m) => m.rated && m.seats.length === 2), PATIENCE);
+const finished = () =>
+  until(
+    'finished duel',
+    async () => (await api('/v1/matches?status=finished&limit=50')).items.find((m) => m.rated && m.seats.length === 2),
+    PATIENCE,
+  );
 const lines = (page) => page.locator(id('match-line'));
 /** An answer that a page does not ask again for by itself before a test clicks. */
 const refuse = (route) => route.fulfill({ status: 429, headers: { 'retry-after': '600' }, json: { code: 'rate_limited' } });
@@ -101,7 +106,10 @@ test('two agents face each other, four stand side by side', { timeout: 2 * PATIE
   await until('four agents', async () => (await page.locator(id('compared')).count()) === 4);
   assert.equal((await path(page)).split(',').length, 4);
   assert.equal(await page.locator(id('compare-add')).count(), 0);
-  await page.locator(`${id('compared')} button`).last().click();
+  await page
+    .locator(`${id('compared')} button`)
+    .last()
+    .click();
   await until('three agents', async () => (await page.locator(id('compared')).count()) === 3);
   assert.deepEqual(faults, []);
   await close();
@@ -159,7 +167,10 @@ test('the table of another league takes the place of the first, also when it can
   const { page, faults, close } = await open(`/leaderboard?league=${league.slug}`, { refusals: true });
   await page.locator(id('standing')).first().waitFor();
   await page.route(/\/standings$/, refuse);
-  await page.locator(`${id('leaderboard')} nav a:not([aria-current])`).first().click();
+  await page
+    .locator(`${id('leaderboard')} nav a:not([aria-current])`)
+    .first()
+    .click();
   await page.locator(`${id('leaderboard')} ${id('notice')}`).waitFor();
   assert.equal(await page.locator(id('standing')).count(), 0);
   await page.unroute(/\/standings$/);
@@ -170,7 +181,11 @@ test('the table of another league takes the place of the first, also when it can
 });
 
 test('a replay keeps its moment in the address and hides what comes', { timeout: 2 * PATIENCE }, async () => {
-  const duel = await until('finished duel of rounds', async () => (await api('/v1/matches?status=finished&limit=100')).items.find((m) => m.seats.length === 2 && m.round > 2 && !m.game), PATIENCE);
+  const duel = await until(
+    'finished duel of rounds',
+    async () => (await api('/v1/matches?status=finished&limit=100')).items.find((m) => m.seats.length === 2 && m.round > 2 && !m.game),
+    PATIENCE,
+  );
   const { page, faults, settled, close } = await open(`/m/${duel.match_id}`);
   await settled(id('replay'));
   const outcomes = () => page.locator(`${id('timeline-round')} .bar [data-state]`).count();

@@ -6,7 +6,12 @@ import { test } from 'node:test';
 import { ADMIN, api, id, mapAll, once, open, PATIENCE, rewrite, SCREENS } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
-const SCREENS_OF = [[1440, 'dark'], [1440, 'light'], [390, 'dark'], [390, 'light']];
+const SCREENS_OF = [
+  [1440, 'dark'],
+  [1440, 'light'],
+  [390, 'dark'],
+  [390, 'light'],
+];
 
 test('an organizer makes a league of a game without a word about judges, edits it and copies it', { timeout: PATIENCE }, async () => {
   const slug = `dice-${once()}`;
@@ -62,13 +67,26 @@ test('an organizer makes a league of a game without a word about judges, edits i
   await step('who');
   const { y } = await next.boundingBox();
   release();
-  await page.locator(`${id('picker')} .tick`).first().waitFor();
+  await page
+    .locator(`${id('picker')} .tick`)
+    .first()
+    .waitFor();
   assert.equal((await next.boundingBox()).y, y, 'the list of agents moved the button when it came');
   await picture('who');
-  for (const name of ['judge', 'source', 'pack_id', 'rounds', 'max_rounds', 'canary', 'score_mode']) assert.ok(!seen.has(name), `a game asks for ${name}`);
+  for (const name of ['judge', 'source', 'pack_id', 'rounds', 'max_rounds', 'canary', 'score_mode'])
+    assert.ok(!seen.has(name), `a game asks for ${name}`);
   await next.click();
   await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
-  const game = { name: 'liars_dice', hidden: true, games_per_match: 4, duplicate: false, time_bank_seconds: 90, show_legal_moves: true, dice: 3, wilds: 0 };
+  const game = {
+    name: 'liars_dice',
+    hidden: true,
+    games_per_match: 4,
+    duplicate: false,
+    time_bank_seconds: 90,
+    show_legal_moves: true,
+    dice: 3,
+    wilds: 0,
+  };
   const made = await api(`/v1/leagues/${slug}`);
   assert.deepEqual([made.game, made.visibility, made.score_mode, made.rounds], [game, 'sealed', 'result', null]);
 

@@ -9,7 +9,14 @@ import { world } from '../../scripts/fixture-world.mjs';
 import { api, checkPages, grave, id, mapAll, open, PATIENCE, SCREENS, until } from './kit/kit.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
-const KINDS = { connect_four: 'grid', chess: 'grid', liars_dice: 'cards', kuhn_poker: 'cards', colonel_blotto: 'table', negotiation: 'transcript' };
+const KINDS = {
+  connect_four: 'grid',
+  chess: 'grid',
+  liars_dice: 'cards',
+  kuhn_poker: 'cards',
+  colonel_blotto: 'table',
+  negotiation: 'transcript',
+};
 const shown = (kind) => `${id('layout-game')} ${id('game-board')}[data-kind="${kind}"]`;
 
 async function fixtures(t, w) {
@@ -20,10 +27,17 @@ async function fixtures(t, w) {
 
 test('every form of a game fits phones and desks, in both themes', { timeout: PATIENCE }, async (t) => {
   const origin = await fixtures(t);
-  await checkPages(Object.fromEntries(Object.entries(KINDS).map(([name, kind]) => [`game-${name.replaceAll('_', '-')}`, [`/m/m_done_${name}`, shown(kind)]])), {
-    origin, bypassCSP: true, reducedMotion: 'reduce',
-    check: async (page, name, recolored) => assert.deepEqual(await grave(page, { within: id('layout-game'), recolored }), [], name),
-  });
+  await checkPages(
+    Object.fromEntries(
+      Object.entries(KINDS).map(([name, kind]) => [`game-${name.replaceAll('_', '-')}`, [`/m/m_done_${name}`, shown(kind)]]),
+    ),
+    {
+      origin,
+      bypassCSP: true,
+      reducedMotion: 'reduce',
+      check: async (page, name, recolored) => assert.deepEqual(await grave(page, { within: id('layout-game'), recolored }), [], name),
+    },
+  );
 });
 
 test('the row of rounds keeps its cells when the log of a match comes late and in parts', { timeout: PATIENCE }, async (t) => {
@@ -33,10 +47,13 @@ test('the row of rounds keeps its cells when the log of a match comes late and i
   const { page, faults, go, close } = await open('', { origin: await fixtures(t, w) });
   let stream;
   const send = (...messages) => stream.send(messages.map((m) => JSON.stringify(m)).join('\n'));
-  await page.routeWebSocket((url) => url.searchParams.get('match') === match, (socket) => {
-    stream = socket;
-    send({ type: 'hello', topic: `match:${match}`, seq: log.at(-1).seq, epoch: 'fixture' });
-  });
+  await page.routeWebSocket(
+    (url) => url.searchParams.get('match') === match,
+    (socket) => {
+      stream = socket;
+      send({ type: 'hello', topic: `match:${match}`, seq: log.at(-1).seq, epoch: 'fixture' });
+    },
+  );
   await page.clock.install();
   await go(`/m/${match}`);
   await until('the stream', () => stream);
@@ -85,7 +102,11 @@ test('a game is wound by move, and the moves after the slider are not shown', { 
   assert.equal(await moves.count(), all);
 
   // What was not played as it should is said in words, and sides that were swapped are marked.
-  assert.deepEqual(await mapAll(page, `${id('move')}:not([data-manner="played"])`, '(li) => li.dataset.manner'), ['retried', 'forfeit', 'forfeit']);
+  assert.deepEqual(await mapAll(page, `${id('move')}:not([data-manner="played"])`, '(li) => li.dataset.manner'), [
+    'retried',
+    'forfeit',
+    'forfeit',
+  ]);
   assert.match(await page.locator(id('notes')).innerText(), /two illegal moves.*loses the game/is);
   await page.locator(id('swapped')).waitFor();
   assert.deepEqual(faults, []);
@@ -99,7 +120,10 @@ test('chess has a board of its own, loaded only where it is shown', { timeout: P
   page.on('request', (r) => parts.push(new URL(r.url()).pathname));
   await go('/m/m_done_connect_four');
   await page.locator(shown('grid')).waitFor();
-  assert.deepEqual(parts.filter((p) => /ChessView|pieces/.test(p)), []);
+  assert.deepEqual(
+    parts.filter((p) => /ChessView|pieces/.test(p)),
+    [],
+  );
   await go('/m/m_done_chess');
   await page.locator(`${shown('grid')} .chess [data-piece="wk"]`).waitFor();
   await page.locator(id('evaluation')).waitFor();
@@ -111,7 +135,10 @@ test('chess has a board of its own, loaded only where it is shown', { timeout: P
 
 test('lists of matches say which move it is, and small stages show the board', { timeout: PATIENCE }, async (t) => {
   const { page, faults, go, close } = await open('/l/connect-four', { origin: await fixtures(t) });
-  await page.locator(id('live-match'), { hasText: /Game \d of 4, move \d+/ }).first().waitFor();
+  await page
+    .locator(id('live-match'), { hasText: /Game \d of 4, move \d+/ })
+    .first()
+    .waitFor();
   await page.setViewportSize({ width: 640, height: 400 });
   await go('/embed/matches/m_live_connect_four');
   await page.locator(`${id('game-small')} ${id('game-board')}[data-kind="grid"]`).waitFor();
@@ -121,54 +148,73 @@ test('lists of matches say which move it is, and small stages show the board', {
 });
 
 const leagues = await api('/v1/leagues');
-test('a match of the arena shows its board', { timeout: PATIENCE, skip: !leagues.items.some((l) => l.slug === 'connect-four') }, async () => {
-  const { items } = await api('/v1/matches?league=connect-four&status=running,finished&limit=1');
-  if (!items.length) return;
-  const { page, faults, go, close } = await open(`/m/${items[0].match_id}`);
-  await page.locator(shown('grid')).waitFor();
-  await go(`/embed/matches/${items[0].match_id}`);
-  await page.locator(id('stage')).waitFor();
-  assert.deepEqual(faults, []);
-  await close();
-});
+test(
+  'a match of the arena shows its board',
+  { timeout: PATIENCE, skip: !leagues.items.some((l) => l.slug === 'connect-four') },
+  async () => {
+    const { items } = await api('/v1/matches?league=connect-four&status=running,finished&limit=1');
+    if (!items.length) return;
+    const { page, faults, go, close } = await open(`/m/${items[0].match_id}`);
+    await page.locator(shown('grid')).waitFor();
+    await go(`/embed/matches/${items[0].match_id}`);
+    await page.locator(id('stage')).waitFor();
+    assert.deepEqual(faults, []);
+    await close();
+  },
+);
 
-test('a league counts all its games or those that were played out, and says what moving first is worth', { timeout: PATIENCE }, async (t) => {
-  const origin = await fixtures(t);
-  const { page, faults, close } = await open('/l/connect-four', { origin });
-  const rows = () => mapAll(page, id('standing'), (r) => [...r.querySelectorAll('.score, .record')].map((c) => c.textContent.trim()));
-  const score = ([s]) => Number.parseInt(s, 10);
-  await page.locator(id('standings')).waitFor();
-  const all = await rows();
-  assert.equal(await page.locator(id('first-mover')).getAttribute('data-games'), '412');
+test(
+  'a league counts all its games or those that were played out, and says what moving first is worth',
+  { timeout: PATIENCE },
+  async (t) => {
+    const origin = await fixtures(t);
+    const { page, faults, close } = await open('/l/connect-four', { origin });
+    const rows = () => mapAll(page, id('standing'), (r) => [...r.querySelectorAll('.score, .record')].map((c) => c.textContent.trim()));
+    const score = ([s]) => Number.parseInt(s, 10);
+    await page.locator(id('standings')).waitFor();
+    const all = await rows();
+    assert.equal(await page.locator(id('first-mover')).getAttribute('data-games'), '412');
 
-  await page.locator(id('results-played_out')).click();
-  await page.locator(`${id('first-mover')}[data-games="331"]`).waitFor();
-  assert.equal(new URL(page.url()).search, '?results=played_out');
-  const played = await rows();
-  assert.equal(played.length, all.length);
-  assert.notDeepEqual(played.map(String).sort(), all.map(String).sort(), 'the records differ');
-  assert.deepEqual(played.map(score), played.map(score).sort((a, b) => b - a), 'the best score is first');
-  assert.match(await page.locator(id('results-note')).textContent(), /ended by their rules/);
+    await page.locator(id('results-played_out')).click();
+    await page.locator(`${id('first-mover')}[data-games="331"]`).waitFor();
+    assert.equal(new URL(page.url()).search, '?results=played_out');
+    const played = await rows();
+    assert.equal(played.length, all.length);
+    assert.notDeepEqual(played.map(String).sort(), all.map(String).sort(), 'the records differ');
+    assert.deepEqual(
+      played.map(score),
+      played.map(score).sort((a, b) => b - a),
+      'the best score is first',
+    );
+    assert.match(await page.locator(id('results-note')).textContent(), /ended by their rules/);
 
-  // Order, filter and the choice stand in the address together.
-  await page.locator(id('sort-rank')).click();
-  await page.waitForURL(/results=played_out&sort=rank$/);
-  await page.reload();
-  await page.locator(`${id('results-played_out')}[aria-current="true"]`).waitFor();
-  await page.locator(id('results-all')).click();
-  await page.waitForURL(/\/l\/connect-four$/);
-  await page.locator(`${id('first-mover')}[data-games="412"]`).waitFor();
-  assert.deepEqual(await rows(), all);
+    // Order, filter and the choice stand in the address together.
+    await page.locator(id('sort-rank')).click();
+    await page.waitForURL(/results=played_out&sort=rank$/);
+    await page.reload();
+    await page.locator(`${id('results-played_out')}[aria-current="true"]`).waitFor();
+    await page.locator(id('results-all')).click();
+    await page.waitForURL(/\/l\/connect-four$/);
+    await page.locator(`${id('first-mover')}[data-games="412"]`).waitFor();
+    assert.deepEqual(await rows(), all);
 
-  // A league of questions has no such choice.
-  await page.goto(`${origin}/l/trivia`);
-  await page.locator(id('standings')).waitFor();
-  assert.equal(await page.locator(id('results-switch')).count(), 0);
+    // A league of questions has no such choice.
+    await page.goto(`${origin}/l/trivia`);
+    await page.locator(id('standings')).waitFor();
+    assert.equal(await page.locator(id('results-switch')).count(), 0);
 
-  const agent = (await (await fetch(`${origin}/v1/leagues/connect-four/standings`)).json()).items[0].agent_id;
-  await page.goto(`${origin}/a/${agent}`);
-  await page.locator(`${id('game-ends')} [data-league="connect-four"]`).waitFor();
-  assert.deepEqual(faults, []);
-  await close();
-  await checkPages({ 'game-results': ['/l/connect-four', id('first-mover')], 'game-results-played': ['/l/connect-four?results=played_out', id('first-mover')], 'game-ends': [`/a/${agent}`, id('game-ends')] }, { origin, bypassCSP: true, reducedMotion: 'reduce' });
-});
+    const agent = (await (await fetch(`${origin}/v1/leagues/connect-four/standings`)).json()).items[0].agent_id;
+    await page.goto(`${origin}/a/${agent}`);
+    await page.locator(`${id('game-ends')} [data-league="connect-four"]`).waitFor();
+    assert.deepEqual(faults, []);
+    await close();
+    await checkPages(
+      {
+        'game-results': ['/l/connect-four', id('first-mover')],
+        'game-results-played': ['/l/connect-four?results=played_out', id('first-mover')],
+        'game-ends': [`/a/${agent}`, id('game-ends')],
+      },
+      { origin, bypassCSP: true, reducedMotion: 'reduce' },
+    );
+  },
+);

@@ -14,11 +14,16 @@ import { ADMIN, api, checkPages, id, mapAll, open, PATIENCE, send, until } from 
 const leagueOf = async (fits) => until('league', async () => (await api('/v1/leagues')).items.find(fits));
 
 /** The newest season of a league with a round of its own. */
-const seasonOf = (slug) => until(`season of ${slug} with a round`, async () => {
-  const newest = (await api(`/v1/leagues/${slug}/seasons`)).items[0];
-  const season = newest && (await api(`/v1/leagues/${slug}/seasons/${newest.season}`));
-  return season?.rounds.length ? season : undefined;
-}, PATIENCE);
+const seasonOf = (slug) =>
+  until(
+    `season of ${slug} with a round`,
+    async () => {
+      const newest = (await api(`/v1/leagues/${slug}/seasons`)).items[0];
+      const season = newest && (await api(`/v1/leagues/${slug}/seasons/${newest.season}`));
+      return season?.rounds.length ? season : undefined;
+    },
+    PATIENCE,
+  );
 
 test('a Swiss season shows its rounds and its table', { timeout: 3 * PATIENCE }, async (t) => {
   const league = await leagueOf((l) => l.format === 'swiss');
@@ -29,7 +34,10 @@ test('a Swiss season shows its rounds and its table', { timeout: 3 * PATIENCE },
   const season = await seasonOf(league.slug);
   const { page, faults, close } = await open(`/l/${league.slug}?season=${season.season}`);
   await page.locator(`${id('season')}[data-season="${season.season}"]`).waitFor();
-  await page.locator(`${id('season-rounds')} summary`).first().waitFor();
+  await page
+    .locator(`${id('season-rounds')} summary`)
+    .first()
+    .waitFor();
   assert.ok((await page.locator(`${id('season-rounds')} summary`).count()) >= Math.min(season.rounds.length, 6));
 
   // A round opens and closes by keyboard; each of its boards is there once.
@@ -43,7 +51,10 @@ test('a Swiss season shows its rounds and its table', { timeout: 3 * PATIENCE },
 
   await until('table', async () => (await page.locator(id('season-row')).count()) > 0);
   await page.locator(id('tab-ratings')).click();
-  await page.locator(`${id('standings')}, ${id('league')} .quiet`).first().waitFor();
+  await page
+    .locator(`${id('standings')}, ${id('league')} .quiet`)
+    .first()
+    .waitFor();
   await page.goBack();
   await page.locator(id('season-rounds')).waitFor();
   assert.deepEqual(faults, []);
@@ -53,13 +64,20 @@ test('a Swiss season shows its rounds and its table', { timeout: 3 * PATIENCE },
 
 test('a debate is two columns of speeches, and fits a phone', { timeout: 4 * PATIENCE }, async () => {
   const debates = await leagueOf((l) => l.debate);
-  const judged = await until('debate that has been judged', async () => {
-    const list = (await api(`/v1/matches?league=${debates.slug}&status=running,finished&limit=20`)).items;
-    return list.find((m) => m.status === 'finished') ?? list.find((m) => m.round > debates.debate.turns);
-  }, 2 * PATIENCE);
+  const judged = await until(
+    'debate that has been judged',
+    async () => {
+      const list = (await api(`/v1/matches?league=${debates.slug}&status=running,finished&limit=20`)).items;
+      return list.find((m) => m.status === 'finished') ?? list.find((m) => m.round > debates.debate.turns);
+    },
+    2 * PATIENCE,
+  );
   const { page, faults, close } = await open(`/m/${judged.match_id}`);
   await page.locator(`${id('layout-debate')} ${id('motion')}`).waitFor();
-  await page.locator(id('timeline-round')).nth(debates.debate.turns - 1).click();
+  await page
+    .locator(id('timeline-round'))
+    .nth(debates.debate.turns - 1)
+    .click();
   assert.deepEqual(await mapAll(page, id('debate-side'), (s) => s.dataset.side), ['for', 'against']);
   assert.deepEqual(faults, []);
   await close();
@@ -67,24 +85,34 @@ test('a debate is two columns of speeches, and fits a phone', { timeout: 4 * PAT
 });
 
 // What a demo does not come to in time is shown on recorded seasons.
-test('a bracket is a tree on a desk and a list on a phone; a crosstable scrolls by itself; a vote is thanked for', { timeout: PATIENCE }, async (t) => {
-  const server = await serve();
-  t.after(() => server.stop());
-  const origin = `http://127.0.0.1:${server.address().port}`;
-  const { page, faults, close } = await open('/l/cup', { origin });
-  await page.locator(`${id('bracket')} ${id('series')}`).first().waitFor();
-  const sizes = await mapAll(page, `${id('bracket')} ol.series`, (l) => l.children.length);
-  assert.deepEqual(sizes, [8, 4, 2, 1]);
-  await page.locator(id('season-choose')).selectOption('1');
-  await page.locator(id('podium')).waitFor();
-  await page.goto(`${origin}/m/m_vote`);
-  await page.locator(id('vote-A')).click();
-  await page.locator(`${id('vote-A')}[aria-pressed="true"]`).waitFor();
-  assert.notEqual((await page.locator(id('vote-said')).textContent())?.trim(), '');
-  assert.deepEqual(faults, []);
-  await close();
-  await checkPages({ bracket: ['/l/cup', `${id('bracket')} ${id('series')}`], crosstable: ['/l/robin', id('crosstable'), id('crosstable')] }, { origin });
-});
+test(
+  'a bracket is a tree on a desk and a list on a phone; a crosstable scrolls by itself; a vote is thanked for',
+  { timeout: PATIENCE },
+  async (t) => {
+    const server = await serve();
+    t.after(() => server.stop());
+    const origin = `http://127.0.0.1:${server.address().port}`;
+    const { page, faults, close } = await open('/l/cup', { origin });
+    await page
+      .locator(`${id('bracket')} ${id('series')}`)
+      .first()
+      .waitFor();
+    const sizes = await mapAll(page, `${id('bracket')} ol.series`, (l) => l.children.length);
+    assert.deepEqual(sizes, [8, 4, 2, 1]);
+    await page.locator(id('season-choose')).selectOption('1');
+    await page.locator(id('podium')).waitFor();
+    await page.goto(`${origin}/m/m_vote`);
+    await page.locator(id('vote-A')).click();
+    await page.locator(`${id('vote-A')}[aria-pressed="true"]`).waitFor();
+    assert.notEqual((await page.locator(id('vote-said')).textContent())?.trim(), '');
+    assert.deepEqual(faults, []);
+    await close();
+    await checkPages(
+      { bracket: ['/l/cup', `${id('bracket')} ${id('series')}`], crosstable: ['/l/robin', id('crosstable'), id('crosstable')] },
+      { origin },
+    );
+  },
+);
 
 test('older seasons come when they are asked for, and one by its address without them', async (t) => {
   const server = await serve(0, { ...world(), part: 1 });
@@ -118,10 +146,15 @@ test('a season that cannot be read says so in place of the one before, and comes
   const server = await serve(0, world());
   t.after(() => server.stop());
   const { page, faults, close } = await open('/l/cup', { origin: `http://127.0.0.1:${server.address().port}`, refusals: true });
-  await page.locator(`${id('season')}[data-season="2"] ${id('series')}`).first().waitFor();
+  await page
+    .locator(`${id('season')}[data-season="2"] ${id('series')}`)
+    .first()
+    .waitFor();
   const asked = [];
   page.on('request', (r) => asked.push(new URL(r.url()).pathname));
-  await page.route('**/v1/leagues/cup/seasons/1', (route) => route.fulfill({ status: 429, headers: { 'retry-after': '600' }, json: { code: 'rate_limited' } }));
+  await page.route('**/v1/leagues/cup/seasons/1', (route) =>
+    route.fulfill({ status: 429, headers: { 'retry-after': '600' }, json: { code: 'rate_limited' } }),
+  );
   await page.locator(id('season-choose')).selectOption('1');
   await page.locator(`${id('season')} ${id('read-error')}`).waitFor();
   assert.match(await page.locator(`${id('season')} h2`).textContent(), /1/);
@@ -147,7 +180,11 @@ test('a frozen board is hidden while the reader looks on, and comes back from th
   assert.equal((await send('POST', `/v1/leagues/${league.slug}/resume`)).status, 200);
   await page.locator(`${id('standings')}.reveal`).waitFor({ timeout: PATIENCE });
   const delays = await mapAll(page, id('standing'), (r) => parseFloat(getComputedStyle(r).animationDelay));
-  assert.deepEqual(delays, [...delays].sort((a, b) => b - a), 'the first place comes before the last');
+  assert.deepEqual(
+    delays,
+    [...delays].sort((a, b) => b - a),
+    'the first place comes before the last',
+  );
   assert.ok(delays.length > 1 && delays[0] > 0);
   assert.deepEqual(faults, []);
   await close();

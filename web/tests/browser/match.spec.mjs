@@ -6,7 +6,23 @@
 // ARENA_ADMIN_TOKEN the test starts a duel itself when none is on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, checkPages, fake, heldDuel, id, once, open, ORIGIN, pair, PATIENCE, register, send, until, WRONG } from './kit/kit.mjs';
+import {
+  ADMIN,
+  api,
+  checkPages,
+  fake,
+  heldDuel,
+  id,
+  once,
+  open,
+  ORIGIN,
+  pair,
+  PATIENCE,
+  register,
+  send,
+  until,
+  WRONG,
+} from './kit/kit.mjs';
 
 const running = async () => (await api('/v1/matches?status=running&limit=50')).items;
 
@@ -15,7 +31,9 @@ const asking = async () => (await api('/v1/leagues')).items.filter((l) => !l.deb
 
 async function startDuel() {
   if (!ADMIN) return;
-  const leagues = (await api('/v1/leagues')).items.filter((l) => l.min_seats <= 2 && !l.debate && !l.game && l.format === 'ladder' && ['open', 'running'].includes(l.status));
+  const leagues = (await api('/v1/leagues')).items.filter(
+    (l) => l.min_seats <= 2 && !l.debate && !l.game && l.format === 'ladder' && ['open', 'running'].includes(l.status),
+  );
   for (const league of leagues) {
     const agents = (await api(`/v1/agents?league=${league.slug}&limit=100`)).items.filter((a) => a.status === 'active');
     if (agents.length < 2) continue;
@@ -33,8 +51,17 @@ test('a spectator follows a match from the lobby to its result', { timeout: 2 * 
   await until('live duel in the lobby', async () => {
     for (const match of await running()) {
       if (match.seats.length !== 2 || !plain.includes(match.league) || (match.total_rounds && match.round >= match.total_rounds)) continue;
-      const link = page.locator(`${id('stage')}[data-match="${match.match_id}"] ${id('watch')}, ${id('live-match')}[data-match="${match.match_id}"]`).first();
-      if (await link.count() && await link.click({ timeout: 2_000 }).then(() => true, () => false)) return true;
+      const link = page
+        .locator(`${id('stage')}[data-match="${match.match_id}"] ${id('watch')}, ${id('live-match')}[data-match="${match.match_id}"]`)
+        .first();
+      if (
+        (await link.count()) &&
+        (await link.click({ timeout: 2_000 }).then(
+          () => true,
+          () => false,
+        ))
+      )
+        return true;
     }
     return false;
   });
@@ -45,14 +72,19 @@ test('a spectator follows a match from the lobby to its result', { timeout: 2 * 
   assert.equal(await page.locator(id('lane')).count(), 2);
   await page.locator(id('task')).first().waitFor();
 
-  await page.locator(`${id('match-status')}[data-status="finished"], ${id('match-status')}[data-status="void"]`).waitFor({ timeout: PATIENCE });
+  await page
+    .locator(`${id('match-status')}[data-status="finished"], ${id('match-status')}[data-status="void"]`)
+    .waitFor({ timeout: PATIENCE });
   await page.locator(id('result')).waitFor();
   const snapshot = await api(`/v1/matches/${await match.getAttribute('data-match')}`);
   if (snapshot.status === 'finished') {
     assert.equal(await page.locator(id('result-seat')).count(), 2);
     assert.equal(await page.locator(id('timeline-round')).count(), snapshot.round);
     const score = await Promise.all(['score-a', 'score-b'].map((s) => page.locator(`${id(s)} .unseen`).textContent()));
-    assert.deepEqual(score.map(Number), snapshot.seats.map((s) => s.points));
+    assert.deepEqual(
+      score.map(Number),
+      snapshot.seats.map((s) => s.points),
+    );
     assert.notEqual((await page.locator(id('announce')).textContent())?.trim(), '');
 
     // Back in time, and forward again.
@@ -85,13 +117,21 @@ test('a delayed match says so, and nothing of it comes before its time', { timeo
   const { page, faults, close } = await open('/');
   const early = [];
   let told = 0;
-  page.on('websocket', (socket) => socket.url().includes(match_id) && socket.on('framereceived', ({ payload }) => {
-    for (const e of String(payload).trim().split('\n').map((line) => JSON.parse(line))) {
-      if (!e.seq || !e.ts || ['match_scheduled', 'match_finished'].includes(e.type)) continue;
-      told++;
-      if (Date.now() - Date.parse(e.ts) < 3000) early.push(e);
-    }
-  }));
+  page.on(
+    'websocket',
+    (socket) =>
+      socket.url().includes(match_id) &&
+      socket.on('framereceived', ({ payload }) => {
+        for (const e of String(payload)
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line))) {
+          if (!e.seq || !e.ts || ['match_scheduled', 'match_finished'].includes(e.type)) continue;
+          told++;
+          if (Date.now() - Date.parse(e.ts) < 3000) early.push(e);
+        }
+      }),
+  );
   await page.goto(new URL(`/m/${match_id}`, page.url()).href);
   await page.locator(id('delayed'), { hasText: '3 s' }).waitFor();
   await page.locator(id('timeline-round')).nth(1).waitFor();
@@ -100,7 +140,10 @@ test('a delayed match says so, and nothing of it comes before its time', { timeo
   await page.locator(id('result')).waitFor();
   assert.deepEqual(early, []);
   const [last] = (await api(`/v1/matches/${match_id}/rounds?since=1`)).items;
-  assert.ok(Date.parse((await api(`/v1/matches/${match_id}`)).finished_at) - Date.parse(last.closed_at) >= 3000, 'it was settled too early');
+  assert.ok(
+    Date.parse((await api(`/v1/matches/${match_id}`)).finished_at) - Date.parse(last.closed_at) >= 3000,
+    'it was settled too early',
+  );
   assert.deepEqual(faults, []);
   await close();
 });
@@ -125,23 +168,42 @@ test('the commentary states a closed round, and the browser keeps the choice to 
 
   await page.locator(id('captions')).click();
   letGo();
-  await page.locator(`${id('caption')}[data-rule="draw"]`).filter({ hasText: 'A draw at 0–0.' }).waitFor();
+  await page
+    .locator(`${id('caption')}[data-rule="draw"]`)
+    .filter({ hasText: 'A draw at 0–0.' })
+    .waitFor();
   assert.deepEqual(faults, []);
   await close();
 });
 
 test('a sealed round shows what agents do, who has locked in, and no code', { timeout: PATIENCE }, async (t) => {
   const slug = `sealed-${once()}`;
-  assert.equal((await send('POST', '/v1/leagues', {
-    slug, title: 'Sealed', generator: { name: 'arithmetic' }, judge: 'number', rounds: 2, time_limit_seconds: 60, rated: true, visibility: 'sealed',
-  })).status, 201);
+  assert.equal(
+    (
+      await send('POST', '/v1/leagues', {
+        slug,
+        title: 'Sealed',
+        generator: { name: 'arithmetic' },
+        judge: 'number',
+        rounds: 2,
+        time_limit_seconds: 60,
+        rated: true,
+        visibility: 'sealed',
+      })
+    ).status,
+    201,
+  );
   let letGo;
   const gone = new Promise((resolve) => (letGo = resolve));
   let asked = 0;
   const agents = await pair(t, slug, async (_, { authorization }) => {
     const waits = asked++ % 2 === 1;
     const body = '{"type":"thinking","message":"a secret"}\n{"type":"tool_call","tool":"abacus","args":{"with":"a secret"}}\n';
-    const sent = await fetch(`${ORIGIN}/v1/stream`, { method: 'POST', headers: { authorization, 'content-type': 'application/x-ndjson' }, body });
+    const sent = await fetch(`${ORIGIN}/v1/stream`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/x-ndjson' },
+      body,
+    });
     assert.equal(sent.ok, true, `events: ${sent.status}`);
     if (waits) await gone;
     return { answer: WRONG };
@@ -151,7 +213,9 @@ test('a sealed round shows what agents do, who has locked in, and no code', { ti
 
   // One has locked in, the other one is waited for.
   await page.locator(`${id('lock-ins')}[data-locked="1"][data-waiting="1"]`).waitFor();
-  const [locked, waiting] = ['[data-view-state="sealed"]', '[data-view-state="tool"]'].map((state) => page.locator(`${id('lane')}${state}`));
+  const [locked, waiting] = ['[data-view-state="sealed"]', '[data-view-state="tool"]'].map((state) =>
+    page.locator(`${id('lane')}${state}`),
+  );
   await locked.waitFor();
   await waiting.waitFor();
   assert.match(await locked.innerText(), /Locked in after \d/i);
@@ -175,7 +239,8 @@ test('a sealed round shows what agents do, who has locked in, and no code', { ti
   await page.locator(id('result')).waitFor();
   await page.locator(`${id('odds')}[data-kind="result"]`).waitFor();
   assert.match(await page.locator(id('lane')).first().innerText(), /a secret/);
-  for (const move of await page.locator(`${id('result')} ${id('rating-move')}`).allInnerTexts()) assert.match(move.replaceAll(/\s+/g, ' '), /^1500 → 1500 ±372 ±0$/);
+  for (const move of await page.locator(`${id('result')} ${id('rating-move')}`).allInnerTexts())
+    assert.match(move.replaceAll(/\s+/g, ' '), /^1500 → 1500 ±372 ±0$/);
 
   // Back at the first round nothing of the second one is known.
   const events = (await api(`/v1/matches/${match_id}/events?limit=1000`)).items;
@@ -234,16 +299,24 @@ test('an address that is nothing says so', async () => {
 
 async function pages() {
   const plain = await asking();
-  const duel = await until('duel', async () => {
-    const all = [...(await running()), ...(await api('/v1/matches?status=finished&limit=100')).items];
-    return all.find((m) => m.seats.length === 2 && m.round > 0 && plain.includes(m.league));
-  }, PATIENCE);
-  const arena = await until('match of nine seats or more', async () => {
-    const leagues = (await api('/v1/leagues')).items.filter((l) => l.max_seats >= 9);
-    const lists = await Promise.all(leagues.map((l) => api(`/v1/matches?league=${l.slug}&status=running,finished&limit=20`)));
-    const all = lists.flatMap((l) => l.items);
-    return all.find((m) => m.seats.length >= 9 && m.round > 0);
-  }, 2 * PATIENCE);
+  const duel = await until(
+    'duel',
+    async () => {
+      const all = [...(await running()), ...(await api('/v1/matches?status=finished&limit=100')).items];
+      return all.find((m) => m.seats.length === 2 && m.round > 0 && plain.includes(m.league));
+    },
+    PATIENCE,
+  );
+  const arena = await until(
+    'match of nine seats or more',
+    async () => {
+      const leagues = (await api('/v1/leagues')).items.filter((l) => l.max_seats >= 9);
+      const lists = await Promise.all(leagues.map((l) => api(`/v1/matches?league=${l.slug}&status=running,finished&limit=20`)));
+      const all = lists.flatMap((l) => l.items);
+      return all.find((m) => m.seats.length >= 9 && m.round > 0);
+    },
+    2 * PATIENCE,
+  );
   const agent = duel.seats[0].agent_id;
   return {
     lobby: ['/', `${id('lobby')}[data-ready="true"]`],

@@ -5,26 +5,33 @@ import { test } from 'node:test';
 import { ADMIN, api, checkPages, heldDuel, id, once, open, pair, PATIENCE, restage, SCREENS, send, until, WRONG } from './kit/kit.mjs';
 
 const path = (page) => page.evaluate(() => location.pathname);
-const finished = () => until('two finished duels of the same agents', async () => {
-  for (const m of (await api('/v1/matches?status=finished&limit=50')).items) {
-    if (m.seats.length !== 2) continue;
-    const [a, b] = m.seats.map((s) => s.agent_id);
-    const all = (await api(`/v1/matches?agent=${a}&opponent=${b}&status=finished&limit=6`)).items.filter((x) => x.seats.length === 2);
-    if (all.length > 1) return { match: m, meetings: all.length - 1 };
-  }
-  return undefined;
-}, PATIENCE);
+const finished = () =>
+  until(
+    'two finished duels of the same agents',
+    async () => {
+      for (const m of (await api('/v1/matches?status=finished&limit=50')).items) {
+        if (m.seats.length !== 2) continue;
+        const [a, b] = m.seats.map((s) => s.agent_id);
+        const all = (await api(`/v1/matches?agent=${a}&opponent=${b}&status=finished&limit=6`)).items.filter((x) => x.seats.length === 2);
+        if (all.length > 1) return { match: m, meetings: all.length - 1 };
+      }
+      return undefined;
+    },
+    PATIENCE,
+  );
 
 test('the next live match follows one that has ended, unless the reader stays or is busy', { timeout: 2 * PATIENCE }, async (t) => {
   const { match_id, letGo } = await heldDuel(t, 'Ending', 1, { rounds: 1, time_limit_seconds: 300, rated: false });
   const rest = await heldDuel(t, 'Resting', 1, { rounds: 1, time_limit_seconds: 300, rated: false }); // something is live in any case
-  const [idle, staying, busy] = await Promise.all([{ width: 390, height: 844, theme: 'light' }, {}, {}].map(async (size) => {
-    const tab = await open('', { auto: true, ...size });
-    await tab.page.clock.install();
-    await tab.go(`/m/${match_id}`);
-    await tab.page.locator(`${id('match')}[data-ready="true"]`).waitFor();
-    return tab;
-  }));
+  const [idle, staying, busy] = await Promise.all(
+    [{ width: 390, height: 844, theme: 'light' }, {}, {}].map(async (size) => {
+      const tab = await open('', { auto: true, ...size });
+      await tab.page.clock.install();
+      await tab.go(`/m/${match_id}`);
+      await tab.page.locator(`${id('match')}[data-ready="true"]`).waitFor();
+      return tab;
+    }),
+  );
   await busy.page.keyboard.press('a');
   // Escape follows at once, however busy the machine is.
   await staying.page.evaluate(() => {
@@ -82,38 +89,43 @@ test('a duel shows the last meetings of its agents', { timeout: 2 * PATIENCE }, 
   await close();
 });
 
-test('TV mode shows a live match, moves on when it ends, and says what comes when nothing is live', { timeout: 2 * PATIENCE }, async (t) => {
-  const { match_id, letGo } = await heldDuel(t, 'Screen', 1, { rounds: 1, time_limit_seconds: 300, rated: false });
-  const rest = await heldDuel(t, 'After', 1, { rounds: 1, time_limit_seconds: 300, rated: false });
-  for (const m of [match_id, rest.match_id]) await until('running match', async () => (await api(`/v1/matches/${m}`)).status === 'running');
-  const { page, faults, go, close } = await open('');
-  let only = (m) => m.match_id === match_id;
-  await restage(page, (lobby) => ({ ...lobby, live: lobby.live.filter((m) => only(m)) }));
-  await page.clock.install();
-  await go('/tv');
-  const tv = (present) => page.locator(`${id('tv')}[data-present="${present}"]`);
-  await tv(match_id).waitFor();
-  await page.locator(`${id('tv-match')}[data-match="${match_id}"][data-ready="true"]`).waitFor();
-  assert.equal(await page.locator('nav').count(), 0);
-  assert.match(await page.title(), /Silent.* vs .*TV/);
-  only = () => true;
-  letGo();
-  await page.locator(`${id('tv')}[data-present="${match_id}"][data-ended="true"]`).waitFor();
-  await page.clock.fastForward(30_000); // the lobby is read again
-  await page.locator(`${id('tv-match')}[data-ready="true"]:not([data-match="${match_id}"])`).waitFor();
-  rest.letGo();
+test(
+  'TV mode shows a live match, moves on when it ends, and says what comes when nothing is live',
+  { timeout: 2 * PATIENCE },
+  async (t) => {
+    const { match_id, letGo } = await heldDuel(t, 'Screen', 1, { rounds: 1, time_limit_seconds: 300, rated: false });
+    const rest = await heldDuel(t, 'After', 1, { rounds: 1, time_limit_seconds: 300, rated: false });
+    for (const m of [match_id, rest.match_id])
+      await until('running match', async () => (await api(`/v1/matches/${m}`)).status === 'running');
+    const { page, faults, go, close } = await open('');
+    let only = (m) => m.match_id === match_id;
+    await restage(page, (lobby) => ({ ...lobby, live: lobby.live.filter((m) => only(m)) }));
+    await page.clock.install();
+    await go('/tv');
+    const tv = (present) => page.locator(`${id('tv')}[data-present="${present}"]`);
+    await tv(match_id).waitFor();
+    await page.locator(`${id('tv-match')}[data-match="${match_id}"][data-ready="true"]`).waitFor();
+    assert.equal(await page.locator('nav').count(), 0);
+    assert.match(await page.title(), /Silent.* vs .*TV/);
+    only = () => true;
+    letGo();
+    await page.locator(`${id('tv')}[data-present="${match_id}"][data-ended="true"]`).waitFor();
+    await page.clock.fastForward(30_000); // the lobby is read again
+    await page.locator(`${id('tv-match')}[data-ready="true"]:not([data-match="${match_id}"])`).waitFor();
+    rest.letGo();
 
-  const quiet = await open('');
-  const starts_at = new Date(Date.now() + 3_600_000).toISOString();
-  await restage(quiet.page, (lobby) => ({ ...lobby, live: [], next: [{ ...lobby.recent[0], status: 'scheduled', starts_at }] }));
-  await quiet.go('/tv');
-  assert.match(await quiet.page.locator(id('tv-idle')).innerText(), /(1:00:0\d|59:\d\d)/);
-  await quiet.page.locator(id('tv-leave')).click();
-  await quiet.page.locator(id('lobby')).waitFor();
-  assert.deepEqual([...faults, ...quiet.faults], []);
-  await quiet.close();
-  await close();
-});
+    const quiet = await open('');
+    const starts_at = new Date(Date.now() + 3_600_000).toISOString();
+    await restage(quiet.page, (lobby) => ({ ...lobby, live: [], next: [{ ...lobby.recent[0], status: 'scheduled', starts_at }] }));
+    await quiet.go('/tv');
+    assert.match(await quiet.page.locator(id('tv-idle')).innerText(), /(1:00:0\d|59:\d\d)/);
+    await quiet.page.locator(id('tv-leave')).click();
+    await quiet.page.locator(id('lobby')).waitFor();
+    assert.deepEqual([...faults, ...quiet.faults], []);
+    await quiet.close();
+    await close();
+  },
+);
 
 test('TV mode names an elimination a final once few are left', { timeout: PATIENCE }, async (t) => {
   const { match_id, letGo } = await heldDuel(t, 'Few', 1, { rounds: 1, time_limit_seconds: 300, rated: false });
@@ -158,7 +170,20 @@ async function notifications(page, permission) {
 
 test('a followed agent is announced when it plays, and comes first in the lobby', { timeout: 2 * PATIENCE }, async (t) => {
   const slug = `followed-${once()}`;
-  assert.equal((await send('POST', '/v1/leagues', { slug, title: 'Followed', generator: { name: 'arithmetic' }, judge: 'number', rounds: 1, time_limit_seconds: 300, rated: false })).status, 201);
+  assert.equal(
+    (
+      await send('POST', '/v1/leagues', {
+        slug,
+        title: 'Followed',
+        generator: { name: 'arithmetic' },
+        judge: 'number',
+        rounds: 1,
+        time_limit_seconds: 300,
+        rated: false,
+      })
+    ).status,
+    201,
+  );
   let letGo;
   const gone = new Promise((resolve) => (letGo = resolve));
   const agents = await pair(t, slug, async () => {
@@ -183,16 +208,27 @@ test('a followed agent is announced when it plays, and comes first in the lobby'
   // Without permission, and without storage, the page itself announces it.
   const refused = await open('');
   await notifications(refused.page, 'denied');
-  await refused.page.addInitScript(() => ['getItem', 'setItem'].forEach((name) => (Storage.prototype[name] = () => { throw new Error('no storage'); })));
+  await refused.page.addInitScript(() =>
+    ['getItem', 'setItem'].forEach(
+      (name) =>
+        (Storage.prototype[name] = () => {
+          throw new Error('no storage');
+        }),
+    ),
+  );
   await refused.go(`/l/${slug}`);
   await refused.page.locator(id('follow')).click();
   assert.equal(await refused.page.locator(id('follow')).getAttribute('aria-pressed'), 'true');
   await refused.page.locator(id('follow-note')).waitFor();
 
   await asked.go('/leagues'); // any page of the arena
-  await Promise.all([asked, refused].map(({ page }) => page.locator(`${id('follow-watch')}[data-ready="true"]`).waitFor({ state: 'attached' })));
+  await Promise.all(
+    [asked, refused].map(({ page }) => page.locator(`${id('follow-watch')}[data-ready="true"]`).waitFor({ state: 'attached' })),
+  );
   const { match_id } = await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league: slug, agents: agents.map((a) => a.id) } });
-  await until('notification', () => asked.page.evaluate((tag) => window.notes.some((n) => n.tag === tag && n.title.includes('Silent')), match_id));
+  await until('notification', () =>
+    asked.page.evaluate((tag) => window.notes.some((n) => n.tag === tag && n.title.includes('Silent')), match_id),
+  );
   await refused.page.locator(`${id('follow-toast')}[data-match="${match_id}"]`).waitFor();
 
   await asked.go('/');
@@ -210,14 +246,34 @@ test('a followed agent is announced when it plays, and comes first in the lobby'
 test('they fit every screen', { timeout: 4 * PATIENCE }, async () => {
   const { match } = await finished();
   const large = (await api('/v1/leagues')).items.find((l) => l.max_seats > 8)?.slug;
-  const many = await until('match of many', async () => (await api(`/v1/matches?status=finished,running&league=${large}`)).items.find((m) => m.seats.length > 8), PATIENCE);
-  const following = [...match.seats.map((s) => ({ kind: 'agent', id: s.agent_id, name: s.name })), { kind: 'league', id: match.league, name: match.league }];
-  await checkPages({
-    'next-duel': [`/m/${match.match_id}`, `${id('watch-next')} ${id('live-match')}, ${id('watch-next')} p`, id('meetings')],
-    'next-many': [`/m/${many.match_id}`, `${id('match')}[data-ready="true"]`],
-    'next-tv': ['/tv', `${id('tv-match')}[data-ready="true"], ${id('tv-idle')}`],
-    'next-agent': [`/a/${match.seats[0].agent_id}`, id('follow')],
-    'next-league': [`/l/${match.league}`, id('follow')],
-    'next-lobby': ['/', id('followed')],
-  }, { storageState: { cookies: [], origins: [{ origin: process.env.ARENA_URL.replace(/\/$/, ''), localStorage: [{ name: 'arena.following', value: JSON.stringify(following) }] }] } });
+  const many = await until(
+    'match of many',
+    async () => (await api(`/v1/matches?status=finished,running&league=${large}`)).items.find((m) => m.seats.length > 8),
+    PATIENCE,
+  );
+  const following = [
+    ...match.seats.map((s) => ({ kind: 'agent', id: s.agent_id, name: s.name })),
+    { kind: 'league', id: match.league, name: match.league },
+  ];
+  await checkPages(
+    {
+      'next-duel': [`/m/${match.match_id}`, `${id('watch-next')} ${id('live-match')}, ${id('watch-next')} p`, id('meetings')],
+      'next-many': [`/m/${many.match_id}`, `${id('match')}[data-ready="true"]`],
+      'next-tv': ['/tv', `${id('tv-match')}[data-ready="true"], ${id('tv-idle')}`],
+      'next-agent': [`/a/${match.seats[0].agent_id}`, id('follow')],
+      'next-league': [`/l/${match.league}`, id('follow')],
+      'next-lobby': ['/', id('followed')],
+    },
+    {
+      storageState: {
+        cookies: [],
+        origins: [
+          {
+            origin: process.env.ARENA_URL.replace(/\/$/, ''),
+            localStorage: [{ name: 'arena.following', value: JSON.stringify(following) }],
+          },
+        ],
+      },
+    },
+  );
 });

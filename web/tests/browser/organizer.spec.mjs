@@ -10,7 +10,8 @@ const text = (page, name) => page.locator(id(name)).textContent();
 const task = (q, a) => JSON.stringify({ description: q, answer: a });
 
 test('an organizer is offered its leagues alone, a moderator the agents', { timeout: PATIENCE }, async () => {
-  const token = async (scope, leagues) => (await (await send('POST', '/v1/admin/tokens', { name: scope, scope, ...(leagues ? { leagues } : {}) })).json()).token;
+  const token = async (scope, leagues) =>
+    (await (await send('POST', '/v1/admin/tokens', { name: scope, scope, ...(leagues ? { leagues } : {}) })).json()).token;
   const slug = `desk-${once()}`;
   const body = { slug, title: slug, generator: { name: 'arithmetic' }, judge: 'number', rounds: 1, time_limit_seconds: 5, rated: false };
   assert.equal((await send('POST', '/v1/leagues', body)).status, 201);
@@ -60,8 +61,20 @@ test('an organizer is offered its leagues alone, a moderator the agents', { time
   }
   const refused = calls.filter((path) => /^\/v1\/(packs|admin\/(status|tokens|owners|audit))/.test(path));
   assert.deepEqual(refused, []);
-  const as = (method, path, sent) => fetch(new URL(path, ORIGIN), { method, headers: { authorization: `Bearer ${organizer}`, 'content-type': 'application/json' }, body: sent && JSON.stringify(sent) });
-  for (const [method, path, sent] of [['GET', '/v1/packs'], ['POST', '/v1/leagues', body], ['DELETE', `/v1/leagues/${slug}`], ['PATCH', '/v1/leagues/trivia', { title: 'Mine' }], ['POST', '/v1/leagues/trivia/pause'], ['GET', '/v1/admin/status']]) {
+  const as = (method, path, sent) =>
+    fetch(new URL(path, ORIGIN), {
+      method,
+      headers: { authorization: `Bearer ${organizer}`, 'content-type': 'application/json' },
+      body: sent && JSON.stringify(sent),
+    });
+  for (const [method, path, sent] of [
+    ['GET', '/v1/packs'],
+    ['POST', '/v1/leagues', body],
+    ['DELETE', `/v1/leagues/${slug}`],
+    ['PATCH', '/v1/leagues/trivia', { title: 'Mine' }],
+    ['POST', '/v1/leagues/trivia/pause'],
+    ['GET', '/v1/admin/status'],
+  ]) {
     assert.equal((await as(method, path, sent)).status, 403, `${method} ${path}`);
   }
   await send('POST', `/v1/leagues/${slug}/finish`);
@@ -72,7 +85,11 @@ test('an organizer is offered its leagues alone, a moderator the agents', { time
 test('a question is edited and its pack renamed', { timeout: PATIENCE }, async () => {
   const name = `typo-${once()}`;
   const lines = [task('Won?', '1'), JSON.stringify({ description: 'Two?', answer: 'b', options: ['a', 'b'] })].join('\n');
-  const made = await fetch(new URL(`/v1/packs?format=jsonl&name=${name}`, ORIGIN), { method: 'POST', headers: { authorization: `Bearer ${ADMIN}`, 'content-type': 'text/plain' }, body: lines });
+  const made = await fetch(new URL(`/v1/packs?format=jsonl&name=${name}`, ORIGIN), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ADMIN}`, 'content-type': 'text/plain' },
+    body: lines,
+  });
   const { pack_id: pack } = await made.json();
   const { page, faults, close } = await open(`/admin/packs/${pack}`, { kept: KEPT, refusals: true });
   const question = (n, replaced) => page.locator(`${id('question')}[data-n="${n}"][data-replaced="${replaced}"]`);
@@ -95,7 +112,14 @@ test('a question is edited and its pack renamed', { timeout: PATIENCE }, async (
   await page.reload();
   await question(2, false).waitFor();
   const { items } = await (await send('GET', `/v1/packs/${pack}/tasks`)).json();
-  assert.deepEqual(items.map((q) => [q.n, q.answer, q.topic, q.replaced_by]), [[0, ['1'], undefined, undefined], [1, ['b'], undefined, 2], [2, ['c'], 'letters', undefined]]);
+  assert.deepEqual(
+    items.map((q) => [q.n, q.answer, q.topic, q.replaced_by]),
+    [
+      [0, ['1'], undefined, undefined],
+      [1, ['b'], undefined, 2],
+      [2, ['c'], 'letters', undefined],
+    ],
+  );
   assert.deepEqual(faults, []);
   await close();
 });

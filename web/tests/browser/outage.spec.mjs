@@ -34,7 +34,15 @@ async function ownArena(t) {
     async start() {
       const ready = join(folder, `ready-${Date.now()}.json`);
       process_ = spawn(ARENA, ['demo', '--addr', address, '--data', join(folder, 'data'), '--ready-file', ready], { env, stdio: 'ignore' });
-      const { url } = await until('ready file', () => readFile(ready, 'utf8').then((text) => JSON.parse(text), () => undefined), PATIENCE);
+      const { url } = await until(
+        'ready file',
+        () =>
+          readFile(ready, 'utf8').then(
+            (text) => JSON.parse(text),
+            () => undefined,
+          ),
+        PATIENCE,
+      );
       arena.url = url;
       address = new URL(url).host;
     },
@@ -50,7 +58,11 @@ async function ownArena(t) {
 test('every page says that it is stale, stays in its frame, and catches up', { timeout: 4 * PATIENCE }, async (t) => {
   const arena = await ownArena(t);
   const read = async (path) => (await fetch(arena.url + path)).json();
-  const match = await until('live duel', async () => (await read('/v1/matches?status=running&limit=100')).items.find((m) => m.seats.length === 2 && m.round > 0), PATIENCE);
+  const match = await until(
+    'live duel',
+    async () => (await read('/v1/matches?status=running&limit=100')).items.find((m) => m.seats.length === 2 && m.round > 0),
+    PATIENCE,
+  );
   const at = async (path, ready, options) => {
     const tab = await open(path, { origin: arena.url, ...options });
     await tab.settled(ready);
@@ -75,7 +87,10 @@ test('every page says that it is stale, stays in its frame, and catches up', { t
     assert.equal(await lobby.locator(id('lobby')).getAttribute('data-ready'), 'true');
     assert.ok(Number(await pages.match.locator(id('match')).getAttribute('data-seq')) >= Number(shown));
     // A page whose parts have not been loaded, and one whose data cannot be read.
-    for (const [path, page] of [['/leaderboard', 'leaderboard'], ['/leagues', 'leagues']]) {
+    for (const [path, page] of [
+      ['/leaderboard', 'leaderboard'],
+      ['/leagues', 'leagues'],
+    ]) {
       await lobby.locator(`nav a[href="${path}"]`).click();
       await lobby.locator(`${id('page')}[data-page="${page}"] ${id('notice')}[data-kind="network"]`).waitFor();
       assert.equal(new URL(lobby.url()).pathname, path);

@@ -12,11 +12,18 @@ import { api, checkPages, chooseLog, fits, heldDuel, id, logOf, open, ORIGIN, PA
 const ready = `${id('match')}[data-ready="true"]`;
 
 /** A finished duel with a few rounds, which moved ratings: no sparring of other tests, whose agents come and go. */
-const duel = () => until('finished duel', async () => {
-  const asking = (await api('/v1/leagues')).items.filter((l) => !l.debate && !l.game);
-  const lists = await Promise.all(asking.map((l) => api(`/v1/matches?status=finished&league=${l.slug}&limit=20`)));
-  return lists.flatMap((l) => l.items).find((m) => m.seats.length === 2 && m.round >= 3 && m.seats.every((s) => s.rating_delta !== undefined));
-}, PATIENCE);
+const duel = () =>
+  until(
+    'finished duel',
+    async () => {
+      const asking = (await api('/v1/leagues')).items.filter((l) => !l.debate && !l.game);
+      const lists = await Promise.all(asking.map((l) => api(`/v1/matches?status=finished&league=${l.slug}&limit=20`)));
+      return lists
+        .flatMap((l) => l.items)
+        .find((m) => m.seats.length === 2 && m.round >= 3 && m.seats.every((s) => s.rating_delta !== undefined));
+    },
+    PATIENCE,
+  );
 
 async function log(matchId) {
   const events = [];
@@ -80,7 +87,10 @@ test('a replay by keyboard alone', { timeout: PATIENCE }, async () => {
   await page.locator('body').press(' ');
   await page.locator(`${id('replay')}[data-playing="false"]`).waitFor();
   await page.keyboard.press('n');
-  await until('decisive moment', async () => (await page.locator(`${id('replay-where')} b`).count()) > 0 || (await page.locator(id('result')).count()) > 0);
+  await until(
+    'decisive moment',
+    async () => (await page.locator(`${id('replay-where')} b`).count()) > 0 || (await page.locator(id('result')).count()) > 0,
+  );
 
   // The legend opens and closes; switched off, keys do nothing but leave.
   await page.keyboard.press('?');
@@ -183,7 +193,9 @@ test('the stage stands in a frame of another site, and nothing else does', async
   const match = await duel();
   const site = createServer((req, res) => {
     res.setHeader('Content-Type', 'text/html');
-    res.end(`<!doctype html><title>elsewhere</title><iframe name="f" width="640" height="400" src="${ORIGIN}${decodeURIComponent(req.url.slice(1))}"></iframe>`);
+    res.end(
+      `<!doctype html><title>elsewhere</title><iframe name="f" width="640" height="400" src="${ORIGIN}${decodeURIComponent(req.url.slice(1))}"></iframe>`,
+    );
   });
   await new Promise((r) => site.listen(0, '127.0.0.1', r));
   t.after(() => site.close());
@@ -193,7 +205,10 @@ test('the stage stands in a frame of another site, and nothing else does', async
   await frame.locator(id('embed')).waitFor();
   await frame.locator(id('result')).waitFor();
   assert.equal(await frame.locator('header nav').count(), 0);
-  assert.deepEqual(faults.filter((f) => !f.startsWith(`foreign request: ${ORIGIN}`)), []);
+  assert.deepEqual(
+    faults.filter((f) => !f.startsWith(`foreign request: ${ORIGIN}`)),
+    [],
+  );
   // A link leads out of the frame.
   const [tab] = await Promise.all([page.context().waitForEvent('page'), frame.locator(id('watch')).click()]);
   await tab.waitForURL(`${ORIGIN}/m/${match.match_id}`);
@@ -262,10 +277,13 @@ test('a page older than the arena’s newest build gets itself a new one', async
   await page.locator(`${id('lobby')}[data-ready="true"]`).waitFor();
   await page.evaluate(() => (window.old = true));
   let gone = true;
-  page.on('request', (r) => { // the page is asked for anew, before any of its parts
+  page.on('request', (r) => {
+    // the page is asked for anew, before any of its parts
     if (r.isNavigationRequest() && r.frame() === page.mainFrame()) gone = false;
   });
-  await page.route('**/assets/LeaguesPage*.js', (route) => (gone ? route.fulfill({ status: 404, body: 'no such file' }) : route.continue()));
+  await page.route('**/assets/LeaguesPage*.js', (route) =>
+    gone ? route.fulfill({ status: 404, body: 'no such file' }) : route.continue(),
+  );
   await page.locator('header nav a[href="/leagues"]').click();
   await page.waitForFunction(() => !('old' in window));
   await page.locator(`${id('page')}[data-page="leagues"] h1`).waitFor();
@@ -295,11 +313,21 @@ test('a winner that lost rating reads why, after the match and in its history', 
     if (e.type === 'round_closed') {
       const both = e.round === last;
       const seat = (s, points, outcome) => ({ ...s, points, outcome });
-      e = { ...e, seats: e.seats.map((s) => (s.agent_id === winner ? seat(s, both ? 0 : 1, 'answered') : seat(s, both ? 1 : 0, both ? 'answered' : 'rate_limited'))) };
+      e = {
+        ...e,
+        seats: e.seats.map((s) =>
+          s.agent_id === winner ? seat(s, both ? 0 : 1, 'answered') : seat(s, both ? 1 : 0, both ? 'answered' : 'rate_limited'),
+        ),
+      };
     }
     if (e.type === 'match_finished') {
       const change = (agent_id, rating_delta) => ({ agent_id, rating_before: 1500, rating_after: 1500 + rating_delta, rating_delta });
-      e = { ...e, rated: true, seats: e.seats.map((s) => ({ ...s, place: s.agent_id === winner ? 1 : 2 })), rating_changes: [change(winner, -20), change(loser, 20)] };
+      e = {
+        ...e,
+        rated: true,
+        seats: e.seats.map((s) => ({ ...s, place: s.agent_id === winner ? 1 : 2 })),
+        rating_changes: [change(winner, -20), change(loser, 20)],
+      };
     }
     return JSON.stringify(e);
   });
@@ -324,35 +352,69 @@ test('a winner that lost rating reads why, after the match and in its history', 
 });
 
 test('an answer card shows the claims of the agent, the token limit, and what follows a final answer', { timeout: PATIENCE }, async () => {
-  const seats = [{ agent_id: 'ag_1', name: 'Ada', version: '1' }, { agent_id: 'ag_2', name: 'شبكة', version: '2' }];
+  const seats = [
+    { agent_id: 'ag_1', name: 'Ada', version: '1' },
+    { agent_id: 'ag_2', name: 'شبكة', version: '2' },
+  ];
   const answer = {
-    answer: 'Canberra', confidence: 0.95, reasoning: 'Sydney is larger.', tokens: 1234, latency_ms: 340, subagents_used: ['Analyzer', 'Checker'],
+    answer: 'Canberra',
+    confidence: 0.95,
+    reasoning: 'Sydney is larger.',
+    tokens: 1234,
+    latency_ms: 340,
+    subagents_used: ['Analyzer', 'Checker'],
     tools_used: Array.from({ length: 9 }, (_, i) => (i ? `tool_${i}` : '<img src=x onerror=alert(1)>'.repeat(9))),
   };
   const [first, second] = seats.map((s) => s.agent_id);
   const lines = logOf([
     { type: 'match_scheduled', league: 'trivia', starts_at: '2026-11-21T18:00:00.000Z', rated: false, seats },
     { type: 'match_started', league: 'trivia', format: 'ladder', visibility: 'live', rated: false, total_rounds: 1, seats },
-    { type: 'round_started', round: 1, task: { description: 'What is the capital of Australia?' }, time_limit_seconds: 30, deadline: '2026-11-21T18:00:31.000Z' },
+    {
+      type: 'round_started',
+      round: 1,
+      task: { description: 'What is the capital of Australia?' },
+      time_limit_seconds: 30,
+      deadline: '2026-11-21T18:00:31.000Z',
+    },
     { type: 'tool_call', round: 1, agent_id: first, tool: 'atlas', args: {} },
     { type: 'error', round: 1, agent_id: second, message: 'no memory left', fatal: true },
     { type: 'answer', round: 1, agent_id: first, final: true, value: 'Canberra' },
     { type: 'tool_response', round: 1, agent_id: first, result: 'Canberra', duration_ms: 40 },
     { type: 'answer', round: 1, agent_id: first, final: true, value: 'Sydney' },
     { type: 'thinking', round: 1, agent_id: second, message: 'or is there?' },
-    { type: 'seat_outcome', round: 1, agent_id: first, outcome: 'answered', elapsed_ms: 4200, attempts: 1, over_max_tokens: true, ...answer },
+    {
+      type: 'seat_outcome',
+      round: 1,
+      agent_id: first,
+      outcome: 'answered',
+      elapsed_ms: 4200,
+      attempts: 1,
+      over_max_tokens: true,
+      ...answer,
+    },
     { type: 'seat_outcome', round: 1, agent_id: second, outcome: 'timeout', elapsed_ms: 30000, attempts: 1 },
     {
-      type: 'round_closed', round: 1, correct: 'Canberra',
+      type: 'round_closed',
+      round: 1,
+      correct: 'Canberra',
       seats: [
         { agent_id: first, answer: 'Canberra', points: 1, outcome: 'answered', over_max_tokens: true, elapsed_ms: 4200 },
         { agent_id: second, answer: null, points: 0, outcome: 'timeout', elapsed_ms: 30000 },
       ],
       standings: seats.map((s, i) => ({ agent_id: s.agent_id, points: 1 - i, place: 1 + i, state: 'active' })),
     },
-    { type: 'match_finished', league: 'trivia', rated: false, seats: seats.map((s, i) => ({ ...s, points: 1 - i, place: 1 + i, state: 'active' })), rating_changes: [] },
+    {
+      type: 'match_finished',
+      league: 'trivia',
+      rated: false,
+      seats: seats.map((s, i) => ({ ...s, points: 1 - i, place: 1 + i, state: 'active' })),
+      rating_changes: [],
+    },
   ]);
-  for (const [width, height] of [[1440, 900], [390, 844]]) {
+  for (const [width, height] of [
+    [1440, 900],
+    [390, 844],
+  ]) {
     for (const theme of ['dark', 'light']) {
       const { page, faults, close } = await open('/replay', { width, height, theme });
       await chooseLog(page, lines);
@@ -364,7 +426,8 @@ test('an answer card shows the claims of the agent, the token limit, and what fo
       const [answered, silent] = [first, second].map((agent) => page.locator(`${id('lane')}[data-agent="${agent}"] ${id('answer')}`));
       await answered.locator(id('claims')).waitFor();
       const claims = await answered.locator(id('claims')).innerText();
-      for (const claim of ['claims', '95', '1,234 tokens', 'tool_5, 3 more', 'Analyzer, Checker']) assert.ok(claims.includes(claim), `${claim} in ${claims}`);
+      for (const claim of ['claims', '95', '1,234 tokens', 'tool_5, 3 more', 'Analyzer, Checker'])
+        assert.ok(claims.includes(claim), `${claim} in ${claims}`);
       assert.match(await answered.locator(id('claimed-time')).innerText(), /claims 0\.3 s/);
       assert.match(await answered.locator(id('over-tokens')).innerText(), /token limit/);
       assert.match(await answered.locator(id('card-closing')).innerText(), /final.*2 events after that/);

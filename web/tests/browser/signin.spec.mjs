@@ -16,11 +16,19 @@ const TOKEN = 'admin-token-of-the-sign-in-tests';
 async function stage(t) {
   let issuer;
   const url = await serve(t, async (at, run) => {
-    const provider = run(process.execPath, [PROVIDER, JSON.stringify({ redirect_uris: [`${at}/v1/signin/callback`] })], { stdio: ['pipe', 'pipe', 'ignore'] });
+    const provider = run(process.execPath, [PROVIDER, JSON.stringify({ redirect_uris: [`${at}/v1/signin/callback`] })], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
     const [line] = await once(createInterface(provider.stdout), 'line');
     const real = JSON.parse(line);
     issuer = real.issuer;
-    return { ARENA_ADMIN_TOKEN: TOKEN, ARENA_OIDC_ISSUER: issuer, ARENA_OIDC_CLIENT_ID: real.client_id, ARENA_OIDC_CLIENT_SECRET: real.client_secret, ARENA_OIDC_NAME: 'Acme' };
+    return {
+      ARENA_ADMIN_TOKEN: TOKEN,
+      ARENA_OIDC_ISSUER: issuer,
+      ARENA_OIDC_CLIENT_ID: real.client_id,
+      ARENA_OIDC_CLIENT_SECRET: real.client_secret,
+      ARENA_OIDC_NAME: 'Acme',
+    };
   });
   return { url, issuer };
 }
@@ -41,7 +49,10 @@ test('people sign in with the provider, are invited, and sign out', { timeout: 2
     const opened = await open('', { origin: url, refusals: true, ...options });
     t.after(() => (opened.page.isClosed() ? undefined : opened.close()));
     // The provider's own pages ask for fonts elsewhere.
-    await opened.page.context().route((to) => to.hostname !== '127.0.0.1', (route) => route.abort());
+    await opened.page.context().route(
+      (to) => to.hostname !== '127.0.0.1',
+      (route) => route.abort(),
+    );
     await opened.go(path);
     return opened;
   };
@@ -117,10 +128,20 @@ test('people sign in with the provider, are invited, and sign out', { timeout: 2
   await kim.page.locator(id('sign-in-with')).waitFor();
   await kim.page.reload();
   await kim.page.locator(id('sign-in-with')).waitFor();
-  assert.deepEqual((await kim.page.context().cookies(url)).map((c) => c.name).filter((name) => /arena/.test(name)), []);
+  assert.deepEqual(
+    (await kim.page.context().cookies(url)).map((c) => c.name).filter((name) => /arena/.test(name)),
+    [],
+  );
 
   // What failed is shown where it began.
   await kim.page.goto(`${url}/v1/signin/callback?state=x&code=y`);
   await kim.page.locator(`${id('sign-in-failed')}[data-code="unauthorized"]`).waitFor();
-  for (const { faults } of [admin, kim]) assert.deepEqual(faults.filter((f) => !f.startsWith(`foreign request: ${issuer}/`) && !f.startsWith('foreign request: https://fonts.') && !f.includes('ERR_FAILED')), []);
+  for (const { faults } of [admin, kim])
+    assert.deepEqual(
+      faults.filter(
+        (f) =>
+          !f.startsWith(`foreign request: ${issuer}/`) && !f.startsWith('foreign request: https://fonts.') && !f.includes('ERR_FAILED'),
+      ),
+      [],
+    );
 });

@@ -21,9 +21,22 @@ const provider = new Provider(issuer, {
   cookies: { keys: ['a key of the tests'] },
   findAccount: (_, sub) => ({
     accountId: sub,
-    claims: () => ({ sub, name: `${sub} of the tests`, email: `${sub}@example.org`, email_verified: true, roles: sub === 'admin' ? ['arena-admin'] : [] }),
+    claims: () => ({
+      sub,
+      name: `${sub} of the tests`,
+      email: `${sub}@example.org`,
+      email_verified: true,
+      roles: sub === 'admin' ? ['arena-admin'] : [],
+    }),
   }),
 });
 server.on('request', provider.callback());
 process.stdin.resume().on('end', () => process.exit());
-console.log(JSON.stringify({ issuer, client_id: confidential.client_id, client_secret: confidential.client_secret, public_client_id: open.client_id }));
+console.log(
+  JSON.stringify({
+    issuer,
+    client_id: confidential.client_id,
+    client_secret: confidential.client_secret,
+    public_client_id: open.client_id,
+  }),
+);

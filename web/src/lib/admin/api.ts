@@ -34,26 +34,37 @@ export const setBanner = (text: string) => admin.call<Banner>('POST', '/v1/admin
 export const drain = () => admin.call<{ node: string }>('POST', '/v1/admin/drain');
 
 /** With the admin's eyes: a frozen table is not hidden. */
-export const leagues = (signal?: AbortSignal, archived = false) => get<List<League>>(url('/v1/leagues', { archived: archived ? 'true' : undefined }), signal);
+export const leagues = (signal?: AbortSignal, archived = false) =>
+  get<List<League>>(url('/v1/leagues', { archived: archived ? 'true' : undefined }), signal);
 export const league = (slug: string, signal?: AbortSignal) => get<League>(`/v1/leagues/${id(slug)}`, signal);
-export const updateLeague = (slug: string, body: Schemas['UpdateLeagueBody']) => admin.call<League>('PATCH', `/v1/leagues/${id(slug)}`, body);
+export const updateLeague = (slug: string, body: Schemas['UpdateLeagueBody']) =>
+  admin.call<League>('PATCH', `/v1/leagues/${id(slug)}`, body);
 export const deleteLeague = (slug: string) => admin.call<void>('DELETE', `/v1/leagues/${id(slug)}`);
 /** Passwords may hold any letter, headers only bytes. */
 export const enter = (slug: string, agentId: string, password: string) =>
-  admin.call<void>('PUT', `/v1/leagues/${id(slug)}/entries/${id(agentId)}`, undefined, password ? { 'x-league-password': bytes(password) } : {});
+  admin.call<void>(
+    'PUT',
+    `/v1/leagues/${id(slug)}/entries/${id(agentId)}`,
+    undefined,
+    password ? { 'x-league-password': bytes(password) } : {},
+  );
 export const withdraw = (slug: string, agentId: string) => admin.call<void>('DELETE', `/v1/leagues/${id(slug)}/entries/${id(agentId)}`);
 export const createLeague = (body: LeagueBody) => admin.call<League>('POST', '/v1/leagues', body);
 export const move = (slug: string, what: Move) => admin.call<League>('POST', `/v1/leagues/${id(slug)}/${what}`);
 
 /** A month such as 2026-11; the present one when empty. */
-export const calendar = (month: string, signal?: AbortSignal) => get<Calendar>(url('/v1/admin/calendar', { month: month || undefined }), signal);
+export const calendar = (month: string, signal?: AbortSignal) =>
+  get<Calendar>(url('/v1/admin/calendar', { month: month || undefined }), signal);
 
-export const packs = (cursor: string, signal?: AbortSignal) => get<List<Pack>>(url('/v1/packs', { cursor: cursor || undefined, limit: 100 }), signal);
+export const packs = (cursor: string, signal?: AbortSignal) =>
+  get<List<Pack>>(url('/v1/packs', { cursor: cursor || undefined, limit: 100 }), signal);
 export const pack = (packId: string, signal?: AbortSignal) => get<Pack>(`/v1/packs/${id(packId)}`, signal);
 export type PackTask = Schemas['PackTask'];
-export const packTasks = (packId: string, cursor: string, signal?: AbortSignal) => get<List<PackTask>>(url(`/v1/packs/${id(packId)}/tasks`, { cursor: cursor || undefined, limit: 50 }), signal);
+export const packTasks = (packId: string, cursor: string, signal?: AbortSignal) =>
+  get<List<PackTask>>(url(`/v1/packs/${id(packId)}/tasks`, { cursor: cursor || undefined, limit: 50 }), signal);
 export const renamePack = (packId: string, name: string) => admin.call<Pack>('PATCH', `/v1/packs/${id(packId)}`, { name });
-export const editTask = (packId: string, n: number, body: Schemas['EditTaskInputBody']) => admin.call<PackTask>('PATCH', `/v1/packs/${id(packId)}/tasks/${n}`, body);
+export const editTask = (packId: string, n: number, body: Schemas['EditTaskInputBody']) =>
+  admin.call<PackTask>('PATCH', `/v1/packs/${id(packId)}/tasks/${n}`, body);
 export const removeTask = (packId: string, n: number) => admin.call<Schemas['TaskRemoval']>('DELETE', `/v1/packs/${id(packId)}/tasks/${n}`);
 const fileForm = (file: File) => {
   const form = new FormData();
@@ -64,7 +75,11 @@ const fileForm = (file: File) => {
 export const checkPack = (file: File, format: string, map: string) =>
   admin.call<PackReport>('POST', url('/v1/packs/check', { format, map: map || undefined }), fileForm(file));
 export const upload = (file: File, format: string, map: string, name: string, skipBad: boolean) =>
-  admin.call<CreatedPack>('POST', url('/v1/packs', { format, map: map || undefined, name: name || undefined, skip_bad: skipBad ? 'true' : undefined }), fileForm(file));
+  admin.call<CreatedPack>(
+    'POST',
+    url('/v1/packs', { format, map: map || undefined, name: name || undefined, skip_bad: skipBad ? 'true' : undefined }),
+    fileForm(file),
+  );
 
 export type GameVersion = Schemas['GameVersion'];
 export const games = (signal?: AbortSignal) => get<List<Schemas['Game']>>('/v1/games', signal);
@@ -89,7 +104,10 @@ export const hideAnswer = (matchId: string, round: number, agentId: string, reas
 export const rescore = (matchId: string) => admin.call<Schemas['RescoreReport']>('POST', `/v1/matches/${id(matchId)}/rescore`);
 
 export const agents = (query: string, league: string, cursor: string, signal?: AbortSignal) =>
-  get<List<Agent>>(url('/v1/agents', { q: query || undefined, league: league || undefined, cursor: cursor || undefined, limit: 50 }), signal);
+  get<List<Agent>>(
+    url('/v1/agents', { q: query || undefined, league: league || undefined, cursor: cursor || undefined, limit: 50 }),
+    signal,
+  );
 export const act = (agentId: string, what: 'pause' | 'resume' | 'check') => admin.call<Agent>('POST', `/v1/agents/${id(agentId)}/${what}`);
 
 export const tokens = (signal?: AbortSignal) => get<List<AdminToken>>('/v1/admin/tokens', signal);
@@ -99,17 +117,23 @@ export const revokeToken = (tokenId: string) => admin.call<void>('DELETE', `/v1/
 export type Person = Schemas['Person'];
 export type Invitation = Schemas['Invitation'];
 export const people = (signal?: AbortSignal) => get<List<Person>>('/v1/admin/people', signal);
-export const setRole = (ownerId: string, body: Schemas['SetRoleBody']) => admin.call<Person>('PUT', `/v1/admin/people/${id(ownerId)}`, body);
+export const setRole = (ownerId: string, body: Schemas['SetRoleBody']) =>
+  admin.call<Person>('PUT', `/v1/admin/people/${id(ownerId)}`, body);
 export const removeRole = (ownerId: string) => admin.call<void>('DELETE', `/v1/admin/people/${id(ownerId)}`);
 export const invitations = (signal?: AbortSignal) => get<List<Invitation>>('/v1/admin/invitations', signal);
 export const invite = (body: Schemas['InviteBody']) => admin.call<Invitation>('POST', '/v1/admin/invitations', body);
 export const revokeInvitation = (invitationId: string) => admin.call<void>('DELETE', `/v1/admin/invitations/${id(invitationId)}`);
 
 export const owners = (query: string, status: OwnerStatus | '', cursor: string, signal?: AbortSignal) =>
-  get<List<Owner>>(url('/v1/admin/owners', { q: query || undefined, status: status || undefined, cursor: cursor || undefined, limit: 50 }), signal);
+  get<List<Owner>>(
+    url('/v1/admin/owners', { q: query || undefined, status: status || undefined, cursor: cursor || undefined, limit: 50 }),
+    signal,
+  );
 export const owner = (ownerId: string, signal?: AbortSignal) => get<Schemas['OwnerDetail']>(`/v1/admin/owners/${id(ownerId)}`, signal);
-export const suspend = (ownerId: string, reason: string) => admin.call<Schemas['Owner']>('POST', `/v1/admin/owners/${id(ownerId)}/suspend`, { reason });
+export const suspend = (ownerId: string, reason: string) =>
+  admin.call<Schemas['Owner']>('POST', `/v1/admin/owners/${id(ownerId)}/suspend`, { reason });
 export const exportOwner = (ownerId: string) => admin.save(`/v1/admin/owners/${id(ownerId)}/export`, `${ownerId}.zip`);
-export const deleteOwner = (ownerId: string, confirm: string) => admin.call<Schemas['Erasure']>('DELETE', url(`/v1/admin/owners/${id(ownerId)}`, { confirm }));
+export const deleteOwner = (ownerId: string, confirm: string) =>
+  admin.call<Schemas['Erasure']>('DELETE', url(`/v1/admin/owners/${id(ownerId)}`, { confirm }));
 export const restore = (ownerId: string) => admin.call<Schemas['Owner']>('POST', `/v1/admin/owners/${id(ownerId)}/restore`);
 export const reissue = (ownerId: string) => admin.call<Schemas['ReissuedToken']>('POST', `/v1/admin/owners/${id(ownerId)}/tokens`);

@@ -8,7 +8,11 @@ describe('a month', () => {
     expect([days.length, days[0]?.date, days[0]?.weekday, days[29]?.items.length]).toEqual([30, '2026-11-01', 7, 1]);
     expect(daysOf({ month: '2028-02', items: [] })).toHaveLength(29);
   });
-  it.each([['2026-11', 1, '2026-12'], ['2026-12', 1, '2027-01'], ['2026-01', -1, '2025-12']])('%s and %i is %s', (month, by, want) => expect(later(month, by)).toBe(want));
+  it.each([
+    ['2026-11', 1, '2026-12'],
+    ['2026-12', 1, '2027-01'],
+    ['2026-01', -1, '2025-12'],
+  ])('%s and %i is %s', (month, by, want) => expect(later(month, by)).toBe(want));
 });
 
 describe('a time', () => {

@@ -31,4 +31,10 @@ export function later(month: string, by: number): string {
 
 /** 18:00 on the item's own day, else with the date. */
 export const clockOf = (at: string, day: string, language: string): string =>
-  new Intl.DateTimeFormat(language, { timeZone: 'UTC', hour: '2-digit', minute: '2-digit', hourCycle: 'h23', ...(at.startsWith(day) ? {} : { day: 'numeric', month: 'short' }) }).format(new Date(at));
+  new Intl.DateTimeFormat(language, {
+    timeZone: 'UTC',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+    ...(at.startsWith(day) ? {} : { day: 'numeric', month: 'short' }),
+  }).format(new Date(at));

@@ -109,7 +109,12 @@ const ASKED = ['panel', 'crowd', 'model'];
 const PURE = ['exact', 'choice', 'number', 'regex', 'set', 'json', 'code'];
 /** What the arena makes itself, each with the judges that fit; the first is the one that it is made for. */
 const NUMBERS = ['number', 'exact', 'choice', 'regex', 'set', 'json'];
-export const GENERATORS: Readonly<Record<string, readonly string[]>> = { arithmetic: NUMBERS, units: NUMBERS, dates: ['choice', 'exact', 'regex', 'set'], word_problems: NUMBERS };
+export const GENERATORS: Readonly<Record<string, readonly string[]>> = {
+  arithmetic: NUMBERS,
+  units: NUMBERS,
+  dates: ['choice', 'exact', 'regex', 'set'],
+  word_problems: NUMBERS,
+};
 /** A judge that is asked compares all pairs. */
 const MOST_ASKED = 8;
 const MOST_SEATS = 128;
@@ -124,18 +129,78 @@ const callsOf = (format: string) => (format === 'ladder' ? LADDER_CALLS : OTHER_
 const GAME_PACE = { timeLimit: 10, breakSeconds: 1, timeBank: 60 };
 
 export const emptyDraft = (): Draft => ({
-  title: '', description: '', prize: '', rulesText: '', slug: '', plays: 'questions', format: 'ladder', minSeats: 8, maxSeats: MOST_SEATS, double: false, swissRounds: 0, bestOf: '1', champion: [],
-  source: 'generator', generator: 'arithmetic', difficulty: 2, packId: '', turns: 2,
-  game: '', gameHash: '', hidden: false, gameOptions: {}, games: 2, duplicate: false, showLegal: true, players: 2,
-  judge: 'number', tolerance: 0, partial: false, judges: [], criteria: '', window: 30, minVotes: 1, voterAccounts: false,
-  rounds: 5, openEnd: false, maxRounds: 50, ...PACE, byRound: false, rated: true, visibility: 'sealed', delay: 30,
-  maxTokens: DEFAULT_TOKENS, zeroOverTokens: false, maxCost: 0, canary: 0, rules: '',
-  schedule: '', starts: 'season', minutes: 0, forfeit: 120, ...LADDER_CALLS, filler: false, signupUntil: '', allow: [], password: '', agentsPerOwner: 0, minRating: 0, maxRating: 0, minMatches: 0,
+  title: '',
+  description: '',
+  prize: '',
+  rulesText: '',
+  slug: '',
+  plays: 'questions',
+  format: 'ladder',
+  minSeats: 8,
+  maxSeats: MOST_SEATS,
+  double: false,
+  swissRounds: 0,
+  bestOf: '1',
+  champion: [],
+  source: 'generator',
+  generator: 'arithmetic',
+  difficulty: 2,
+  packId: '',
+  turns: 2,
+  game: '',
+  gameHash: '',
+  hidden: false,
+  gameOptions: {},
+  games: 2,
+  duplicate: false,
+  showLegal: true,
+  players: 2,
+  judge: 'number',
+  tolerance: 0,
+  partial: false,
+  judges: [],
+  criteria: '',
+  window: 30,
+  minVotes: 1,
+  voterAccounts: false,
+  rounds: 5,
+  openEnd: false,
+  maxRounds: 50,
+  ...PACE,
+  byRound: false,
+  rated: true,
+  visibility: 'sealed',
+  delay: 30,
+  maxTokens: DEFAULT_TOKENS,
+  zeroOverTokens: false,
+  maxCost: 0,
+  canary: 0,
+  rules: '',
+  schedule: '',
+  starts: 'season',
+  minutes: 0,
+  forfeit: 120,
+  ...LADDER_CALLS,
+  filler: false,
+  signupUntil: '',
+  allow: [],
+  password: '',
+  agentsPerOwner: 0,
+  minRating: 0,
+  maxRating: 0,
+  minMatches: 0,
 });
 
 /** A slug for a title: lower-case letters, digits and single hyphens. */
 export const slugOf = (title: string): string =>
-  title.normalize('NFKD').toLowerCase().replace(/\p{M}/gu, '').replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 40).replace(/-+$/, '');
+  title
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/\p{M}/gu, '')
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 40)
+    .replace(/-+$/, '');
 
 // What applies to a draft (the checks themselves are the API's).
 export const many = (d: Draft): boolean => d.format === 'elimination';
@@ -169,7 +234,8 @@ export function changed(was: Draft, change: Partial<Draft>): Draft {
   if (isDebate(d)) d.source = 'pack';
   if (!formatsOf(d).includes(d.format)) d.format = 'ladder';
   const judges = judgesOf(d);
-  if (change.generator || change.source || !judges.includes(d.judge)) d.judge = (d.source === 'pack' && !isDebate(d) ? 'choice' : judges[0]) ?? d.judge;
+  if (change.generator || change.source || !judges.includes(d.judge))
+    d.judge = (d.source === 'pack' && !isDebate(d) ? 'choice' : judges[0]) ?? d.judge;
   if (d.format !== was.format) {
     d.openEnd = many(d);
     const [old, calls] = [callsOf(was.format), callsOf(d.format)];
@@ -179,7 +245,8 @@ export function changed(was: Draft, change: Partial<Draft>): Draft {
   }
   // Who votes must not know whose answer it is; a debate is there to be read.
   if (d.judge === 'crowd' && was.judge !== 'crowd') d.visibility = 'sealed';
-  else if (isDebate(d) !== isDebate(was) || (isDebate(d) && d.judge !== was.judge && was.judge === 'crowd')) d.visibility = isDebate(d) ? 'live' : 'sealed';
+  else if (isDebate(d) !== isDebate(was) || (isDebate(d) && d.judge !== was.judge && was.judge === 'crowd'))
+    d.visibility = isDebate(d) ? 'live' : 'sealed';
   if (!visibilitiesOf(d).includes(d.visibility)) d.visibility = 'sealed';
   d.maxSeats = Math.min(d.maxSeats, mostSeats(d));
   d.minSeats = Math.min(d.minSeats, d.maxSeats);
@@ -188,18 +255,78 @@ export function changed(was: Draft, change: Partial<Draft>): Draft {
 
 /** The draft with another game, with that game's own settings. Deals with hidden hands are played once. */
 export const withGame = (d: Draft, g: Pick<Game, 'name' | 'deals' | 'hidden' | 'max_seats'>): Draft =>
-  changed(d, { game: g.name, gameHash: '', hidden: g.hidden, gameOptions: {}, duplicate: d.duplicate && g.deals && !g.hidden, players: Math.min(Math.max(d.players, 2), g.max_seats) });
+  changed(d, {
+    game: g.name,
+    gameHash: '',
+    hidden: g.hidden,
+    gameOptions: {},
+    duplicate: d.duplicate && g.deals && !g.hidden,
+    players: Math.min(Math.max(d.players, 2), g.max_seats),
+  });
 
 /** The fields of each step, as errors name them. Members that have no field of their own belong to their parent's. */
 export const STEPS = {
   about: ['title', 'description', 'prize', 'rules_text'],
-  what: ['slug', 'format', 'min_seats', 'max_seats', 'format_options.double', 'format_options.rounds', 'format_options.best_of', 'format_options.champion'],
-  tasks: [
-    'game', 'game.games_per_match', 'game.duplicate', 'pack_id', 'generator', 'generator.difficulty', 'debate', 'judge', 'judge.tolerance', 'judge.agents', 'judge.criteria', 'judge.window_seconds', 'judge.min_votes', 'judge.voter_accounts',
+  what: [
+    'slug',
+    'format',
+    'min_seats',
+    'max_seats',
+    'format_options.double',
+    'format_options.rounds',
+    'format_options.best_of',
+    'format_options.champion',
   ],
-  play: ['game.time_bank_seconds', 'rounds', 'max_rounds', 'time_limit_seconds', 'break_seconds', 'score_mode', 'rated', 'visibility', 'max_tokens', 'max_tokens_policy', 'max_cost_usd', 'canary', 'rules'],
-  when: ['schedule', 'format_options.schedule_starts', 'format_options.duration_seconds', 'format_options.forfeit_seconds', 'pace.matches_per_day', 'pace.pause_seconds', 'pace.unrated_filler'],
-  who: ['signup_until', 'entry', 'entry.allow', 'entry.password', 'entry.agents_per_owner', 'entry.min_rating', 'entry.max_rating', 'entry.min_matches'],
+  tasks: [
+    'game',
+    'game.games_per_match',
+    'game.duplicate',
+    'pack_id',
+    'generator',
+    'generator.difficulty',
+    'debate',
+    'judge',
+    'judge.tolerance',
+    'judge.agents',
+    'judge.criteria',
+    'judge.window_seconds',
+    'judge.min_votes',
+    'judge.voter_accounts',
+  ],
+  play: [
+    'game.time_bank_seconds',
+    'rounds',
+    'max_rounds',
+    'time_limit_seconds',
+    'break_seconds',
+    'score_mode',
+    'rated',
+    'visibility',
+    'max_tokens',
+    'max_tokens_policy',
+    'max_cost_usd',
+    'canary',
+    'rules',
+  ],
+  when: [
+    'schedule',
+    'format_options.schedule_starts',
+    'format_options.duration_seconds',
+    'format_options.forfeit_seconds',
+    'pace.matches_per_day',
+    'pace.pause_seconds',
+    'pace.unrated_filler',
+  ],
+  who: [
+    'signup_until',
+    'entry',
+    'entry.allow',
+    'entry.password',
+    'entry.agents_per_owner',
+    'entry.min_rating',
+    'entry.max_rating',
+    'entry.min_matches',
+  ],
 } as const;
 export type Step = keyof typeof STEPS;
 export const STEP_NAMES = Object.keys(STEPS) as Step[];
@@ -207,13 +334,23 @@ export const STEP_NAMES = Object.keys(STEPS) as Step[];
 /** The first step with a wrong field. */
 export const stepOf = (fields: readonly string[]): number => STEP_NAMES.findIndex((s) => STEPS[s].some((f) => fields.includes(f)));
 
-const rulesOf = (d: Draft): string[] => d.rules.split('\n').map((r) => r.trim()).filter(Boolean);
+const rulesOf = (d: Draft): string[] =>
+  d.rules
+    .split('\n')
+    .map((r) => r.trim())
+    .filter(Boolean);
 const generatorOf = (d: Draft) => ({ name: d.generator, difficulty: d.difficulty });
 
-const gameBodyOf = (d: Draft) => ({
-  ...d.gameOptions, name: d.game, games_per_match: d.games, duplicate: d.duplicate, time_bank_seconds: d.timeBank, show_legal_moves: d.showLegal,
-  ...(d.gameHash ? { sha256: d.gameHash } : {}),
-}) as NonNullable<LeagueBody['game']>;
+const gameBodyOf = (d: Draft) =>
+  ({
+    ...d.gameOptions,
+    name: d.game,
+    games_per_match: d.games,
+    duplicate: d.duplicate,
+    time_bank_seconds: d.timeBank,
+    show_legal_moves: d.showLegal,
+    ...(d.gameHash ? { sha256: d.gameHash } : {}),
+  }) as NonNullable<LeagueBody['game']>;
 
 function judgeOf(d: Draft): League['judge'] {
   return {
@@ -222,7 +359,9 @@ function judgeOf(d: Draft): League['judge'] {
     ...(hasPartial(d) && d.partial ? { partial: true } : {}),
     ...(d.judge === 'panel' ? { agents: [...d.judges] } : {}),
     ...(isAsked(d) && d.criteria ? { criteria: d.criteria } : {}),
-    ...(d.judge === 'crowd' ? { window_seconds: d.window, min_votes: d.minVotes, ...(d.rated || d.voterAccounts ? { voter_accounts: true } : {}) } : {}),
+    ...(d.judge === 'crowd'
+      ? { window_seconds: d.window, min_votes: d.minVotes, ...(d.rated || d.voterAccounts ? { voter_accounts: true } : {}) }
+      : {}),
   };
 }
 
@@ -247,20 +386,32 @@ const entryOf = (d: Draft) => ({
 });
 
 const paceOf = (d: Draft) => ({ matches_per_day: d.perDay, pause_seconds: d.pause * 60, unrated_filler: mayFill(d) && d.filler });
-const isUsual = (d: Draft): boolean => d.perDay === callsOf(d.format).perDay && d.pause === callsOf(d.format).pause && !(mayFill(d) && d.filler);
+const isUsual = (d: Draft): boolean =>
+  d.perDay === callsOf(d.format).perDay && d.pause === callsOf(d.format).pause && !(mayFill(d) && d.filler);
 
 /** What the body and the page have in common. */
 function common(d: Draft) {
   const options = optionsOf(d);
   return {
-    title: d.title, slug: d.slug, format: d.format,
+    title: d.title,
+    slug: d.slug,
+    format: d.format,
     ...(d.description ? { description: d.description } : {}),
     ...(d.prize ? { prize: d.prize } : {}),
     ...(d.rulesText ? { rules_text: d.rulesText } : {}),
     ...(d.signupUntil ? { signup_until: new Date(d.signupUntil).toISOString() } : {}),
-    ...(isGame(d) ? { game: gameBodyOf(d) } : { ...(d.source === 'pack' ? { pack_id: d.packId } : { generator: generatorOf(d) }), judge: judgeOf(d) }),
-    ...(isGame(d) ? {} : isDebate(d) ? { debate: { turns: d.turns }, rounds: 2 * d.turns } : { rounds: d.openEnd ? null : d.rounds, ...(d.openEnd ? { max_rounds: d.maxRounds } : {}) }),
-    time_limit_seconds: d.timeLimit, break_seconds: d.breakSeconds, rated: d.rated, visibility: d.visibility === 'delayed' ? `delayed:${d.delay}` : d.visibility,
+    ...(isGame(d)
+      ? { game: gameBodyOf(d) }
+      : { ...(d.source === 'pack' ? { pack_id: d.packId } : { generator: generatorOf(d) }), judge: judgeOf(d) }),
+    ...(isGame(d)
+      ? {}
+      : isDebate(d)
+        ? { debate: { turns: d.turns }, rounds: 2 * d.turns }
+        : { rounds: d.openEnd ? null : d.rounds, ...(d.openEnd ? { max_rounds: d.maxRounds } : {}) }),
+    time_limit_seconds: d.timeLimit,
+    break_seconds: d.breakSeconds,
+    rated: d.rated,
+    visibility: d.visibility === 'delayed' ? `delayed:${d.delay}` : d.visibility,
     ...(isGame(d) ? { score_mode: 'result' as const } : d.byRound && !many(d) ? { score_mode: 'rounds' as const } : {}),
     ...(d.maxTokens === DEFAULT_TOKENS ? {} : { max_tokens: d.maxTokens }),
     ...(d.zeroOverTokens ? { max_tokens_policy: 'zero_points' as const } : {}),
@@ -272,7 +423,8 @@ function common(d: Draft) {
   };
 }
 
-const seatsOf = (d: Draft) => (many(d) ? { min_seats: d.minSeats, max_seats: d.maxSeats } : isGame(d) && d.players > 2 ? { min_seats: 2, max_seats: d.players } : {});
+const seatsOf = (d: Draft) =>
+  many(d) ? { min_seats: d.minSeats, max_seats: d.maxSeats } : isGame(d) && d.players > 2 ? { min_seats: 2, max_seats: d.players } : {};
 
 export function bodyOf(d: Draft): LeagueBody {
   const entry = { ...entryOf(d), ...(d.password ? { password: d.password } : {}) };
@@ -288,8 +440,21 @@ export function bodyOf(d: Draft): LeagueBody {
 export function patchOf(d: Draft): UpdateLeagueBody {
   const { slug: _, format: __, ...body } = bodyOf(d);
   return {
-    description: '', prize: '', rules_text: '', signup_until: null, schedule: '', max_tokens: d.maxTokens, max_tokens_policy: 'note', max_cost_usd: 0,
-    score_mode: 'match', canary: 0, rules: [], format_options: {}, entry: {}, pace: paceOf(d), ...body,
+    description: '',
+    prize: '',
+    rules_text: '',
+    signup_until: null,
+    schedule: '',
+    max_tokens: d.maxTokens,
+    max_tokens_policy: 'note',
+    max_cost_usd: 0,
+    score_mode: 'match',
+    canary: 0,
+    rules: [],
+    format_options: {},
+    entry: {},
+    pace: paceOf(d),
+    ...body,
   };
 }
 
@@ -301,19 +466,72 @@ export function draftOf(l: League): Draft {
   const g = gameOf(l);
   return {
     ...was,
-    title: l.title, description: l.description ?? '', prize: l.prize ?? '', rulesText: l.rules_text ?? '', slug: l.slug,
-    plays: g ? 'game' : l.debate ? 'debate' : 'questions', format: l.format, minSeats: l.min_seats, maxSeats: l.max_seats, double: !!o?.double, swissRounds: o?.rounds ?? 0, bestOf: String(o?.best_of || 1), champion: o?.champion ? [o.champion] : [],
-    source: l.pack_id ? 'pack' : 'generator', packId: l.pack_id ?? '', generator: l.generator?.name ?? was.generator, difficulty: l.generator?.difficulty ?? was.difficulty,
+    title: l.title,
+    description: l.description ?? '',
+    prize: l.prize ?? '',
+    rulesText: l.rules_text ?? '',
+    slug: l.slug,
+    plays: g ? 'game' : l.debate ? 'debate' : 'questions',
+    format: l.format,
+    minSeats: l.min_seats,
+    maxSeats: l.max_seats,
+    double: !!o?.double,
+    swissRounds: o?.rounds ?? 0,
+    bestOf: String(o?.best_of || 1),
+    champion: o?.champion ? [o.champion] : [],
+    source: l.pack_id ? 'pack' : 'generator',
+    packId: l.pack_id ?? '',
+    generator: l.generator?.name ?? was.generator,
+    difficulty: l.generator?.difficulty ?? was.difficulty,
     turns: l.debate?.turns ?? was.turns,
-    ...(g ? { game: g.name, gameHash: g.hash, hidden: g.hidden, gameOptions: g.options, games: g.games, duplicate: g.duplicate, showLegal: g.showLegal, timeBank: g.bank, players: l.max_seats } : {}),
-    judge: j.kind || was.judge, tolerance: j.tolerance ?? 0, partial: !!j.partial, judges: j.agents ?? [], criteria: j.criteria ?? '', window: j.window_seconds || was.window, minVotes: j.min_votes || was.minVotes, voterAccounts: !!j.voter_accounts,
-    rounds: l.rounds ?? was.rounds, openEnd: l.rounds === null, maxRounds: l.max_rounds ?? was.maxRounds, timeLimit: l.time_limit_seconds, breakSeconds: l.break_seconds ?? 0,
-    byRound: l.score_mode === 'rounds', rated: l.rated, visibility, delay: delay ? Number(delay) : was.delay,
-    maxTokens: l.max_tokens || was.maxTokens, zeroOverTokens: l.max_tokens_policy === 'zero_points', maxCost: l.max_cost_usd ?? 0, canary: l.canary ?? 0, rules: l.rules.join('\n'),
-    schedule: l.schedule ?? '', starts: o?.schedule_starts === 'round' ? 'round' : 'season', minutes: (o?.duration_seconds ?? 0) / 60, forfeit: o?.forfeit_seconds || was.forfeit,
-    perDay: l.pace?.matches_per_day ?? 0, pause: (l.pace?.pause_seconds ?? 0) / 60, filler: !!l.pace?.unrated_filler,
+    ...(g
+      ? {
+          game: g.name,
+          gameHash: g.hash,
+          hidden: g.hidden,
+          gameOptions: g.options,
+          games: g.games,
+          duplicate: g.duplicate,
+          showLegal: g.showLegal,
+          timeBank: g.bank,
+          players: l.max_seats,
+        }
+      : {}),
+    judge: j.kind || was.judge,
+    tolerance: j.tolerance ?? 0,
+    partial: !!j.partial,
+    judges: j.agents ?? [],
+    criteria: j.criteria ?? '',
+    window: j.window_seconds || was.window,
+    minVotes: j.min_votes || was.minVotes,
+    voterAccounts: !!j.voter_accounts,
+    rounds: l.rounds ?? was.rounds,
+    openEnd: l.rounds === null,
+    maxRounds: l.max_rounds ?? was.maxRounds,
+    timeLimit: l.time_limit_seconds,
+    breakSeconds: l.break_seconds ?? 0,
+    byRound: l.score_mode === 'rounds',
+    rated: l.rated,
+    visibility,
+    delay: delay ? Number(delay) : was.delay,
+    maxTokens: l.max_tokens || was.maxTokens,
+    zeroOverTokens: l.max_tokens_policy === 'zero_points',
+    maxCost: l.max_cost_usd ?? 0,
+    canary: l.canary ?? 0,
+    rules: l.rules.join('\n'),
+    schedule: l.schedule ?? '',
+    starts: o?.schedule_starts === 'round' ? 'round' : 'season',
+    minutes: (o?.duration_seconds ?? 0) / 60,
+    forfeit: o?.forfeit_seconds || was.forfeit,
+    perDay: l.pace?.matches_per_day ?? 0,
+    pause: (l.pace?.pause_seconds ?? 0) / 60,
+    filler: !!l.pace?.unrated_filler,
     signupUntil: l.signup_until ? localTime(new Date(l.signup_until)) : '',
-    allow: e.allow ?? [], agentsPerOwner: e.agents_per_owner ?? 0, minRating: e.min_rating ?? 0, maxRating: e.max_rating ?? 0, minMatches: e.min_matches ?? 0,
+    allow: e.allow ?? [],
+    agentsPerOwner: e.agents_per_owner ?? 0,
+    minRating: e.min_rating ?? 0,
+    maxRating: e.max_rating ?? 0,
+    minMatches: e.min_matches ?? 0,
   };
 }
 
@@ -328,15 +546,31 @@ export function previewOf(d: Draft): League {
   const all = common(d);
   const starts = maySpanRounds(d) ? d.starts : many(d) ? 'match' : 'season';
   return {
-    score_mode: 'match', max_tokens_policy: 'note', judge: { kind: '' }, rounds: null, min_seats: 2, max_seats: 2, ...all, ...seatsOf(d), status: 'open',
-    rules: rulesOf(d), pace: paceOf(d), agents: 0, drift: 0, created_at: new Date(0).toISOString(),
+    score_mode: 'match',
+    max_tokens_policy: 'note',
+    judge: { kind: '' },
+    rounds: null,
+    min_seats: 2,
+    max_seats: 2,
+    ...all,
+    ...seatsOf(d),
+    status: 'open',
+    rules: rulesOf(d),
+    pace: paceOf(d),
+    agents: 0,
+    drift: 0,
+    created_at: new Date(0).toISOString(),
     entry: { ...entryOf(d), ...(d.password ? { password_required: true } : {}) },
     format_options: { ...all.format_options, schedule_starts: starts as 'season' | 'round' | 'match' },
   };
 }
 
 const MOVES = {
-  draft: ['open'], open: ['start', 'finish'], running: ['freeze', 'pause', 'finish'], frozen: ['resume', 'pause', 'finish'], paused: ['resume', 'finish'],
+  draft: ['open'],
+  open: ['start', 'finish'],
+  running: ['freeze', 'pause', 'finish'],
+  frozen: ['resume', 'pause', 'finish'],
+  paused: ['resume', 'finish'],
   finished: ['open'],
 } as const;
 

@@ -2,7 +2,12 @@ import { expect, test } from 'vitest';
 import { columnsOf, EMPTY_MAP, readMap, writeMap } from './packmap';
 
 test('a mapping reads back as it was written', () => {
-  for (const text of ['description=q,answer=a', 'description=q,options=a+b+c,answer_index=i', 'description=q,options=o,answer_number=n,topic=t', 'description=q,answer=a,topic=t,difficulty=level']) {
+  for (const text of [
+    'description=q,answer=a',
+    'description=q,options=a+b+c,answer_index=i',
+    'description=q,options=o,answer_number=n,topic=t',
+    'description=q,answer=a,topic=t,difficulty=level',
+  ]) {
     expect(writeMap(readMap(text))).toBe(text);
   }
 });

@@ -23,9 +23,14 @@ export function readMap(text: string): PackMap {
   const parts = new Map(text.split(',').map((part) => [part.slice(0, part.indexOf('=')), part.slice(part.indexOf('=') + 1)] as const));
   const kind = ANSWERS.find((a) => parts.has(a)) ?? 'answer';
   return {
-    description: parts.get('description') ?? '', options: parts.get('options')?.split('+') ?? [],
-    answer: parts.get(kind) ?? '', kind, topic: parts.get('topic') ?? '',
-    others: [...parts].filter(([part]) => part && !['description', 'options', 'topic', ...ANSWERS].includes(part)).map(([part, column]) => `${part}=${column}`),
+    description: parts.get('description') ?? '',
+    options: parts.get('options')?.split('+') ?? [],
+    answer: parts.get(kind) ?? '',
+    kind,
+    topic: parts.get('topic') ?? '',
+    others: [...parts]
+      .filter(([part]) => part && !['description', 'options', 'topic', ...ANSWERS].includes(part))
+      .map(([part, column]) => `${part}=${column}`),
   };
 }
 

@@ -6,7 +6,12 @@ const file = (name: string) => new Blob([readFileSync(new URL(`./testdata/${name
 
 test('rows of a Parquet file become JSON Lines', async () => {
   const mmlu = file('mmlu.parquet');
-  expect((await parquetLines(mmlu)).trim().split('\n').map((l) => JSON.parse(l))).toEqual([
+  expect(
+    (await parquetLines(mmlu))
+      .trim()
+      .split('\n')
+      .map((l) => JSON.parse(l)),
+  ).toEqual([
     { question: 'What flies?', subject: 'animals', choices: ['cow', 'eagle', 'trout'], answer: 1 },
     { question: '¿Qué ladra?', subject: 'animals', choices: ['perro', 'gato'], answer: 0 },
   ]);

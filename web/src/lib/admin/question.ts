@@ -13,10 +13,18 @@ export interface QuestionText {
 }
 
 export const linesOf = (q: PackTask): QuestionText => ({
-  description: q.description, options: (q.options ?? []).join('\n'), answer: q.answer.join('\n'), topic: q.topic ?? '', difficulty: q.difficulty ?? '',
+  description: q.description,
+  options: (q.options ?? []).join('\n'),
+  answer: q.answer.join('\n'),
+  topic: q.topic ?? '',
+  difficulty: q.difficulty ?? '',
 });
 
-const items = (lines: string) => lines.split('\n').map((l) => l.trim()).filter(Boolean);
+const items = (lines: string) =>
+  lines
+    .split('\n')
+    .map((l) => l.trim())
+    .filter(Boolean);
 
 /** What a form has changed. A field that was not touched is not sent: an option may hold a line break. */
 export function changesOf(q: PackTask, text: QuestionText): Edit {

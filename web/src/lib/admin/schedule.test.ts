@@ -10,7 +10,9 @@ describe('a weekly schedule', () => {
     expect(readWeekly(schedule)).toEqual(want);
     expect(writeWeekly(want)).toBe(schedule);
   });
-  it.each(['', '*/5 * * * *', '0 18 1 * *', '0 25 * * 1', '61 1 * * 1', '@daily', '0 18 * * FRI'])('%s is of another form', (schedule) => expect(readWeekly(schedule)).toBeUndefined());
+  it.each(['', '*/5 * * * *', '0 18 1 * *', '0 25 * * 1', '61 1 * * 1', '@daily', '0 18 * * FRI'])('%s is of another form', (schedule) =>
+    expect(readWeekly(schedule)).toBeUndefined(),
+  );
   it('of no day or no time is none', () => {
     expect(writeWeekly({ days: [], time: '20:00', zone: 'UTC' })).toBe('');
     expect(writeWeekly({ days: [1], time: '', zone: 'UTC' })).toBe('');

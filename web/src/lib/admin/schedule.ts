@@ -17,7 +17,11 @@ export function readWeekly(schedule: string): Weekly | undefined {
   const { zone, cron } = inZone(schedule);
   const [, minute, hour, days] = /^(\d{1,2}) (\d{1,2}) \* \* (\*|[0-6](?:,[0-6])*)$/.exec(cron) ?? [];
   if (!minute || !hour || !days || Number(minute) > 59 || Number(hour) > 23) return undefined;
-  return { days: days === '*' ? [...WEEK] : days.split(',').map(Number), time: `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`, zone };
+  return {
+    days: days === '*' ? [...WEEK] : days.split(',').map(Number),
+    time: `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`,
+    zone,
+  };
 }
 
 /** The schedule of such days, "" of none. */

@@ -7,7 +7,10 @@ const now = Date.parse('2026-11-23T12:00:00Z');
 const ago = (minutes: number) => new Date(now - minutes * 60_000).toISOString();
 
 test.each<[string, Fact]>([
-  ['Only 7.5\u00a0GiB of 120\u00a0GiB are free on the disk of /var/lib/arena.', { name: 'disk', level: 'warning', subject: '/var/lib/arena', value: 7.5 * 2 ** 30, of: 120 * 2 ** 30 }],
+  [
+    'Only 7.5\u00a0GiB of 120\u00a0GiB are free on the disk of /var/lib/arena.',
+    { name: 'disk', level: 'warning', subject: '/var/lib/arena', value: 7.5 * 2 ** 30, of: 120 * 2 ** 30 },
+  ],
   ['The last backup was made 2 hr. ago.', { name: 'backup', level: 'ok', at: ago(120) }],
   ['Nothing backs this arena up.', { name: 'backup', level: 'warning' }],
   ['The certificate expires in 60 days.', { name: 'certificate', level: 'ok', at: ago(-60 * 24 * 60) }],

@@ -17,11 +17,18 @@ export const factOf = (facts: readonly Fact[], name: Fact['name']): Fact | undef
 export function factParams(f: Fact, now: number, language: string): Record<string, string | number> {
   const at = f.at ? Date.parse(f.at) : now;
   const shown = (n = 0) => (f.name === 'disk' ? gib(n, language) : count(n, language));
-  return { value: shown(f.value), of: shown(f.of), subject: f.subject ?? '', when: relative(at, now, language) ?? '', wait: countdown(now - at) };
+  return {
+    value: shown(f.value),
+    of: shown(f.of),
+    subject: f.subject ?? '',
+    when: relative(at, now, language) ?? '',
+    wait: countdown(now - at),
+  };
 }
 
 /** The key of the sentence about a fact. What has never happened has a sentence of its own. */
-export const factKey = (f: Fact): string => `vital.${f.name}.${f.level}${(f.name === 'backup' || f.name === 'certificate') && !f.at ? '.never' : ''}`;
+export const factKey = (f: Fact): string =>
+  `vital.${f.name}.${f.level}${(f.name === 'backup' || f.name === 'certificate') && !f.at ? '.never' : ''}`;
 
 /** A health check that took a second or more is slow. */
 export const SLOW_MS = 1_000;

@@ -3,7 +3,11 @@ import type { RatingPoint } from '../api/contract';
 import { band, lastDays, versionsOf } from './history';
 
 const point = (i: number, version?: string): RatingPoint => ({
-  match_id: `m_${i}`, at: new Date(Date.UTC(2026, 0, 1 + i)).toISOString(), rating: 1500 + i, delta: 1, ...(version ? { version } : {}),
+  match_id: `m_${i}`,
+  at: new Date(Date.UTC(2026, 0, 1 + i)).toISOString(),
+  rating: 1500 + i,
+  delta: 1,
+  ...(version ? { version } : {}),
 });
 const points = (n: number, version?: string) => Array.from({ length: n }, (_, i) => point(i, version));
 
@@ -35,12 +39,28 @@ it('only what is declared is a new version', () => {
 
 it('versions are counted in the order in which they played', () => {
   const all = versionsOf([point(0, '1.0'), point(1, '1.0'), point(2), point(3, '2.0'), point(4, '1.0')]);
-  expect(all.map((v) => [v.version, v.from, v.matches, v.delta])).toEqual([['1.0', 0, 2, 2], ['', 2, 1, 1], ['2.0', 3, 1, 1], ['1.0', 4, 1, 1]]);
+  expect(all.map((v) => [v.version, v.from, v.matches, v.delta])).toEqual([
+    ['1.0', 0, 2, 2],
+    ['', 2, 1, 1],
+    ['2.0', 3, 1, 1],
+    ['1.0', 4, 1, 1],
+  ]);
   expect(versionsOf([])).toEqual([]);
 });
 
 it('days without a check are there, and are empty', () => {
   const now = Date.UTC(2026, 2, 1, 12);
-  const days = lastDays([{ day: '2026-02-28', ok: 3, failed: 1 }, { day: '2025-01-01', ok: 1, failed: 0 }], 3, now);
-  expect(days).toEqual([{ day: '2026-02-27', ok: 0, failed: 0 }, { day: '2026-02-28', ok: 3, failed: 1 }, { day: '2026-03-01', ok: 0, failed: 0 }]);
+  const days = lastDays(
+    [
+      { day: '2026-02-28', ok: 3, failed: 1 },
+      { day: '2025-01-01', ok: 1, failed: 0 },
+    ],
+    3,
+    now,
+  );
+  expect(days).toEqual([
+    { day: '2026-02-27', ok: 0, failed: 0 },
+    { day: '2026-02-28', ok: 3, failed: 1 },
+    { day: '2026-03-01', ok: 0, failed: 0 },
+  ]);
 });

@@ -6,13 +6,22 @@ it('a manifest without pricing, languages and privacy shows nothing', () => {
 });
 
 it('the manifest of the text', () => {
-  expect(declared({
-    id: 'cap_translation_service', intents: [],
-    pricing: { model: 'metered', currency: 'USD', metered_unit: 'character', metered_rate: 0.00001 },
-    privacy_policy: 'https://example.com/privacy', supported_languages: ['en', 'zh', 'x y'],
-  }, 'en')).toEqual({
-    pricing: { model: 'metered', sum: '0.00001 USD', unit: 'character' }, languages: 'English, Chinese, x y',
-    privacy: 'https://example.com/privacy', privacyURL: 'https://example.com/privacy',
+  expect(
+    declared(
+      {
+        id: 'cap_translation_service',
+        intents: [],
+        pricing: { model: 'metered', currency: 'USD', metered_unit: 'character', metered_rate: 0.00001 },
+        privacy_policy: 'https://example.com/privacy',
+        supported_languages: ['en', 'zh', 'x y'],
+      },
+      'en',
+    ),
+  ).toEqual({
+    pricing: { model: 'metered', sum: '0.00001 USD', unit: 'character' },
+    languages: 'English, Chinese, x y',
+    privacy: 'https://example.com/privacy',
+    privacyURL: 'https://example.com/privacy',
   });
 });
 

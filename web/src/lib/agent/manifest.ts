@@ -46,13 +46,18 @@ function pricingOf(v: unknown, language: string): Pricing | undefined {
 function languagesOf(v: unknown, language: string): string {
   if (!Array.isArray(v)) return '';
   const names = new Intl.DisplayNames(language, { type: 'language', fallback: 'code' });
-  return v.map(textOf).filter(Boolean).slice(0, LANGUAGES_MAX).map((code) => {
-    try {
-      return names.of(code) ?? code;
-    } catch {
-      return code; // not a language tag
-    }
-  }).join(', ');
+  return v
+    .map(textOf)
+    .filter(Boolean)
+    .slice(0, LANGUAGES_MAX)
+    .map((code) => {
+      try {
+        return names.of(code) ?? code;
+      } catch {
+        return code; // not a language tag
+      }
+    })
+    .join(', ');
 }
 
 const isObject = (v: unknown): v is Record<string, unknown> => typeof v === 'object' && v !== null && !Array.isArray(v);

@@ -1,5 +1,22 @@
 import { get, post } from './client';
-import type { Agent, Calibration, ConformanceReport, FirstMovers, Judge, League, List, Lobby, Match, OpponentRecord, RatingHistory, Results, Season, Standing, UptimeDay, WholeSeason } from './contract';
+import type {
+  Agent,
+  Calibration,
+  ConformanceReport,
+  FirstMovers,
+  Judge,
+  League,
+  List,
+  Lobby,
+  Match,
+  OpponentRecord,
+  RatingHistory,
+  Results,
+  Season,
+  Standing,
+  UptimeDay,
+  WholeSeason,
+} from './contract';
 
 // The API's routes that the page reads, one function each.
 
@@ -29,11 +46,16 @@ export const standings = (slug: string, signal?: AbortSignal) =>
 /** Newest first, a part at a time. */
 export const seasons = (slug: string, cursor: string, signal?: AbortSignal) =>
   get<List<Season>>(`/v1/leagues/${id(slug)}/seasons`, { cursor: cursor || undefined }, signal);
-export const season = (slug: string, no: number, signal?: AbortSignal) => get<WholeSeason>(`/v1/leagues/${id(slug)}/seasons/${no}`, {}, signal);
+export const season = (slug: string, no: number, signal?: AbortSignal) =>
+  get<WholeSeason>(`/v1/leagues/${id(slug)}/seasons/${no}`, {}, signal);
 export const judge = (slug: string, signal?: AbortSignal) => get<Judge>(`/v1/leagues/${id(slug)}/judge`, {}, signal);
 /** The matches of a league that its page shows: live, to come, finished. */
 export const leagueMatches = async (slug: string, signal?: AbortSignal): Promise<Match[]> => {
-  const lists = await Promise.all((['running', 'scheduled', 'finished'] as const).map((status) => matches({ league: slug, status, limit: status === 'running' ? 50 : 20 }, signal)));
+  const lists = await Promise.all(
+    (['running', 'scheduled', 'finished'] as const).map((status) =>
+      matches({ league: slug, status, limit: status === 'running' ? 50 : 20 }, signal),
+    ),
+  );
   return lists.flatMap((l) => l.items);
 };
 export const matches = (query: MatchQuery, signal?: AbortSignal) => get<List<Match>>('/v1/matches', { ...query }, signal);
@@ -41,14 +63,16 @@ export const match = (matchId: string, signal?: AbortSignal) => get<Match>(`/v1/
 export const agent = (agentId: string, signal?: AbortSignal) => get<Agent>(`/v1/agents/${id(agentId)}`, {}, signal);
 /** Agents with a text in their name. */
 export const agents = (q: string, limit: number, signal?: AbortSignal) => get<List<Agent>>('/v1/agents', { q, limit }, signal);
-export const conformance = (agentId: string, signal?: AbortSignal) => get<ConformanceReport>(`/v1/agents/${id(agentId)}/conformance`, {}, signal);
+export const conformance = (agentId: string, signal?: AbortSignal) =>
+  get<ConformanceReport>(`/v1/agents/${id(agentId)}/conformance`, {}, signal);
 export const agentMatches = (agentId: string, limit: number, signal?: AbortSignal) =>
   get<List<Match>>(`/v1/agents/${id(agentId)}/matches`, { limit }, signal);
 export const ratingHistory = (agentId: string, signal?: AbortSignal) =>
   get<List<RatingHistory>>(`/v1/agents/${id(agentId)}/ratings`, {}, signal);
 
 export const results = (agentId: string, signal?: AbortSignal) => get<Results>(`/v1/agents/${id(agentId)}/outcomes`, {}, signal);
-export const opponents = (agentId: string, signal?: AbortSignal) => get<List<OpponentRecord>>(`/v1/agents/${id(agentId)}/opponents`, {}, signal);
+export const opponents = (agentId: string, signal?: AbortSignal) =>
+  get<List<OpponentRecord>>(`/v1/agents/${id(agentId)}/opponents`, {}, signal);
 export const calibration = (agentId: string, signal?: AbortSignal) => get<Calibration>(`/v1/agents/${id(agentId)}/calibration`, {}, signal);
 /** By day, 90 days. */
 export const uptime = (agentId: string, signal?: AbortSignal) => get<List<UptimeDay>>(`/v1/agents/${id(agentId)}/uptime`, {}, signal);

@@ -90,7 +90,13 @@ async function parse<T>(res: Response, signal?: AbortSignal): Promise<T> {
   });
   if (!res.ok) {
     const problem = (body ?? {}) as Partial<Problem>;
-    throw new ApiError(res.status, problem.code ?? 'unknown', problem.detail ?? problem.title ?? res.statusText, problem.errors ?? [], waitMs);
+    throw new ApiError(
+      res.status,
+      problem.code ?? 'unknown',
+      problem.detail ?? problem.title ?? res.statusText,
+      problem.errors ?? [],
+      waitMs,
+    );
   }
   return body as T;
 }

@@ -87,7 +87,8 @@ export interface TimeBank {
 }
 
 /** Why a match of a rated league is not rated. */
-export type UnratedReason = 'same_owner' | 'shared_endpoint' | 'shared_key' | 'shared_domain' | 'shared_network' | 'pair_limit' | 'challenge' | 'request';
+export type UnratedReason =
+  'same_owner' | 'shared_endpoint' | 'shared_key' | 'shared_domain' | 'shared_network' | 'pair_limit' | 'challenge' | 'request';
 
 /** An agent's reply. Only the answer is required; the rest is its own claim. */
 export interface AnswerBody {
@@ -161,28 +162,52 @@ type On<T extends string, Body> = Common & { type: T } & Body;
 type Sealed = { commitment?: string };
 
 export type AgentEventType =
-  | 'thinking'
-  | 'spawn_subagent'
-  | 'tool_call'
-  | 'tool_response'
-  | 'subagent_done'
-  | 'intermediate_result'
-  | 'answer'
-  | 'error';
+  'thinking' | 'spawn_subagent' | 'tool_call' | 'tool_response' | 'subagent_done' | 'intermediate_result' | 'answer' | 'error';
 
 export type ArenaEvent =
   | On<AgentEventType, Sealed & Record<string, unknown>>
   | On<'match_scheduled', { league: string; starts_at: string; rated: boolean; unrated_reason?: UnratedReason; seats: SeatBrief[] }>
-  | On<'match_started', { league: string; format: string; visibility: string; rated: boolean; total_rounds: number | null; seats: SeatBrief[]; seed_commitment?: string; rules_version?: number }>
-  | On<'round_started', { task: Task; time_limit_seconds: number; deadline: string; interrupted?: boolean; debate?: DebateTurn; sudden_death?: SuddenDeathTurn; seats_to_act?: string[]; time_banks?: TimeBank[]; state?: unknown }>
+  | On<
+      'match_started',
+      {
+        league: string;
+        format: string;
+        visibility: string;
+        rated: boolean;
+        total_rounds: number | null;
+        seats: SeatBrief[];
+        seed_commitment?: string;
+        rules_version?: number;
+      }
+    >
+  | On<
+      'round_started',
+      {
+        task: Task;
+        time_limit_seconds: number;
+        deadline: string;
+        interrupted?: boolean;
+        debate?: DebateTurn;
+        sudden_death?: SuddenDeathTurn;
+        seats_to_act?: string[];
+        time_banks?: TimeBank[];
+        state?: unknown;
+      }
+    >
   | On<'seat_outcome', Sealed & Partial<AnswerBody> & { outcome: Outcome; reason?: string; elapsed_ms: number; attempts: number }>
   | On<'vote_opened', { until: string; criteria: string; entries: BlindAnswer[] }>
   | On<'reveal', { events: { seq: number; agent_id: string; hidden: Record<string, unknown> }[] }>
-  | On<'round_closed', { correct?: string; seats: ClosedSeat[]; standings: StandingBrief[]; ballots?: Ballot[]; moves?: PlayedMove[]; state?: unknown }>
+  | On<
+      'round_closed',
+      { correct?: string; seats: ClosedSeat[]; standings: StandingBrief[]; ballots?: Ballot[]; moves?: PlayedMove[]; state?: unknown }
+    >
   | On<'agent_paused', { name: string; reason: PauseReason; until?: string }>
   | On<'agent_resumed', { name: string; reason: PauseReason }>
   | On<'agent_left', { outcome: Outcome; reason: string }>
-  | On<'match_finished', { league: string; rated: boolean; seats: (StandingBrief & { name: string })[]; rating_changes: RatingChange[] | null }>
+  | On<
+      'match_finished',
+      { league: string; rated: boolean; seats: (StandingBrief & { name: string })[]; rating_changes: RatingChange[] | null }
+    >
   | On<'match_void', { league: string; reason: string; void_code: VoidCode }>
   | On<'viewers', { count: number }>;
 

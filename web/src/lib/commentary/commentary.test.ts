@@ -32,18 +32,40 @@ function logOf(rounds: readonly string[], shape: Shape = {}): ArenaEvent[] {
   const out = seats.map(() => 0);
   const standings = (): StandingBrief[] => {
     const key = (i: number) => (out[i] || 999) * 1e6 + sum[i]! * 1000 - lost[i]!;
-    return seats.map((s, i) => ({ agent_id: s.agent_id, points: sum[i]!, place: 1 + seats.filter((_, j) => key(j) > key(i)).length, state: out[i] ? 'out' : 'active' }));
+    return seats.map((s, i) => ({
+      agent_id: s.agent_id,
+      points: sum[i]!,
+      place: 1 + seats.filter((_, j) => key(j) > key(i)).length,
+      state: out[i] ? 'out' : 'active',
+    }));
   };
-  add({ type: 'match_started', league: 'l', format: shape.format ?? 'ladder', visibility: 'sealed', rated: true, total_rounds: shape.total === undefined ? rounds.length : shape.total, seats });
+  add({
+    type: 'match_started',
+    league: 'l',
+    format: shape.format ?? 'ladder',
+    visibility: 'sealed',
+    rated: true,
+    total_rounds: shape.total === undefined ? rounds.length : shape.total,
+    seats,
+  });
   rounds.forEach((text, r) => {
     const no = r + 1;
     add({
-      type: 'round_started', round: no, task: { description: '?' }, time_limit_seconds: 10, deadline: '',
+      type: 'round_started',
+      round: no,
+      task: { description: '?' },
+      time_limit_seconds: 10,
+      deadline: '',
       ...(shape.sudden && no >= shape.sudden ? { sudden_death: { turn: no - shape.sudden + 1, turns: 5 } } : {}),
-      ...(shape.debate ? { debate: { half: 1 + Math.floor(r / 2), turn: 1 + (r % 2), turns: 2, for: id(0), against: id(1), motion: 'M' } } : {}),
+      ...(shape.debate
+        ? { debate: { half: 1 + Math.floor(r / 2), turn: 1 + (r % 2), turns: 2, for: id(0), against: id(1), motion: 'M' } }
+        : {}),
     });
     const outcome = (c: string) => (c === 't' ? 'timeout' : c === 'v' ? 'void' : 'answered');
-    [...text].forEach((c, i) => c !== '.' && add({ type: 'seat_outcome', round: no, agent_id: id(i), outcome: outcome(c), elapsed_ms: 100 * (i + 1), attempts: 1 }));
+    [...text].forEach(
+      (c, i) =>
+        c !== '.' && add({ type: 'seat_outcome', round: no, agent_id: id(i), outcome: outcome(c), elapsed_ms: 100 * (i + 1), attempts: 1 }),
+    );
     [...text].forEach((c, i) => {
       sum[i]! += POINTS[c] ?? 0;
       lost[i]! += c === 't' ? 1 : 0;
@@ -51,14 +73,23 @@ function logOf(rounds: readonly string[], shape: Shape = {}): ArenaEvent[] {
     if (shape.format === 'elimination' && /r/.test(text)) [...text].forEach((c, i) => 'wt'.includes(c) && (out[i] = no));
     add({ type: 'reveal', round: no, events: [] });
     add({
-      type: 'round_closed', round: no, correct: 'x', standings: standings(),
-      seats: [...text].flatMap((c, i) => (c === '.' ? [] : [{ agent_id: id(i), answer: 'x', points: POINTS[c] ?? 0, outcome: outcome(c), elapsed_ms: 100 * (i + 1) }])),
+      type: 'round_closed',
+      round: no,
+      correct: 'x',
+      standings: standings(),
+      seats: [...text].flatMap((c, i) =>
+        c === '.' ? [] : [{ agent_id: id(i), answer: 'x', points: POINTS[c] ?? 0, outcome: outcome(c), elapsed_ms: 100 * (i + 1) }],
+      ),
     });
   });
   if (shape.finish) {
     add({
-      type: 'match_finished', league: 'l', rated: true, seats: standings(),
-      rating_changes: shape.ratings?.map((rating_before, i) => ({ agent_id: id(i), rating_before, rating_after: rating_before, rating_delta: 0 })) ?? [],
+      type: 'match_finished',
+      league: 'l',
+      rated: true,
+      seats: standings(),
+      rating_changes:
+        shape.ratings?.map((rating_before, i) => ({ agent_id: id(i), rating_before, rating_after: rating_before, rating_delta: 0 })) ?? [],
     });
   }
   return events;
@@ -107,7 +138,12 @@ describe('the line after a round', () => {
     ['one left', ['rwwww'], elimination, 'last_standing: Ada is the last one standing.'],
     ['everyone right', ['rrrrr'], elimination, 'all_stay: Everyone knew that one. 5 stay in.'],
     ['nobody right', ['wwwww'], elimination, 'none_drop: No agent got it right, so 5 stay in.'],
-    ['sudden death, still level', ['rrr', 'rrr'], { ...elimination, sudden: 2 }, 'sudden_level: Still level: sudden death, round 1 of 5, changes nothing for 3 agents.'],
+    [
+      'sudden death, still level',
+      ['rrr', 'rrr'],
+      { ...elimination, sudden: 2 },
+      'sudden_level: Still level: sudden death, round 1 of 5, changes nothing for 3 agents.',
+    ],
   ])('%s', (_, rounds, shape, want) => expect(said(rounds, shape)).toBe(want));
 
   it('says that the lower rated leads, from half of the match on', () => {
@@ -153,11 +189,18 @@ describe('the line of the result', () => {
     ['a tie of many', ['rrww'], end, 'tie: 2 agents share first place: equal points, equally many timeouts.'],
     ['an elimination', ['rrrrw', 'rwww.'], { ...elimination, ...end }, 'win_outlasts: Ada outlasts 4 others in 2 rounds.'],
     ['a sudden death', ['rr', 'rr', 'rw'], { ...elimination, ...end, sudden: 2 }, 'win_sudden: Ada wins in round 2 of sudden death.'],
-    ['a sudden death without a winner', ['rrr', 'rrr'], { ...elimination, ...end, sudden: 2 }, 'tie_sudden: Sudden death ends level after 1 round: Ada, Bob, and Cy share first place.'],
+    [
+      'a sudden death without a winner',
+      ['rrr', 'rrr'],
+      { ...elimination, ...end, sudden: 2 },
+      'tie_sudden: Sudden death ends level after 1 round: Ada, Bob, and Cy share first place.',
+    ],
   ])('%s', (_, rounds, shape, want) => expect(said(rounds, shape)).toBe(want));
 
   it('counts the upsets of the night', () => {
-    expect(said(['rw', 'rr'], { finish: true, ratings: [1400, 1600] }, { priors: {}, upsets: 2 })).toBe('win_upset: Upset number 3 of the night: Ada wins with an expected score of 0.24.');
+    expect(said(['rw', 'rr'], { finish: true, ratings: [1400, 1600] }, { priors: {}, upsets: 2 })).toBe(
+      'win_upset: Upset number 3 of the night: Ada wins with an expected score of 0.24.',
+    );
   });
 
   it('waits until the end is shown', () => {
@@ -167,7 +210,7 @@ describe('the line of the result', () => {
 });
 
 describe('every line', () => {
-  const random = (seed: number) => () => ((seed = (seed * 1103515245 + 12345) & 0x7fffffff) / 0x7fffffff);
+  const random = (seed: number) => () => (seed = (seed * 1103515245 + 12345) & 0x7fffffff) / 0x7fffffff;
   const randomLog = (seed: number): ArenaEvent[] => {
     const next = random(seed);
     const seats = 2 + Math.floor(next() * 8);
@@ -179,7 +222,11 @@ describe('every line', () => {
       rounds.push(text.join(''));
       if (knockout && text.includes('r')) text.forEach((c, i) => 'wt'.includes(c) && (still[i] = false));
     }
-    return logOf(rounds, { ...(knockout ? { format: 'elimination', total: null, ...(next() < 0.5 ? { sudden: 4 } : {}) } : {}), finish: true, ratings: still.map(() => 1300 + Math.floor(next() * 500)) });
+    return logOf(rounds, {
+      ...(knockout ? { format: 'elimination', total: null, ...(next() < 0.5 ? { sudden: 4 } : {}) } : {}),
+      finish: true,
+      ratings: still.map(() => 1300 + Math.floor(next() * 500)),
+    });
   };
 
   it('depends on the events up to the shown position alone, and not on those of an open round', () => {
@@ -215,7 +262,11 @@ describe('every line', () => {
   });
 
   it('has a text in the dictionary for its rule, and no other', () => {
-    const keys = new Set(Object.keys(commentaryEn).filter((k) => k.startsWith('say.')).map((k) => k.slice(4).replace(/_(one|other)$/, (end, _, at: number, whole: string) => (RULES.includes(whole) ? end : ''))));
+    const keys = new Set(
+      Object.keys(commentaryEn)
+        .filter((k) => k.startsWith('say.'))
+        .map((k) => k.slice(4).replace(/_(one|other)$/, (end, _, at: number, whole: string) => (RULES.includes(whole) ? end : ''))),
+    );
     expect([...keys].sort()).toEqual([...RULES].sort());
   });
 });

@@ -78,21 +78,45 @@ const ROUND_RULES: readonly Rule[] = [
   { rule: 'void', say: ({ f }) => (f.played.length && f.played.every((id) => f.round.lanes[id]?.outcome === 'void') ? {} : undefined) },
   {
     rule: 'sudden_level',
-    say: ({ f }) => (f.round.suddenDeath && !f.out.length && f.left.length > 1 ? { n: f.left.length, left: f.round.suddenDeath.turn, total: f.round.suddenDeath.turns } : undefined),
+    say: ({ f }) =>
+      f.round.suddenDeath && !f.out.length && f.left.length > 1
+        ? { n: f.left.length, left: f.round.suddenDeath.turn, total: f.round.suddenDeath.turns }
+        : undefined,
   },
-  { rule: 'last_standing', say: (s) => (elimination(s) && s.f.out.length && s.f.left.length === 1 ? { name: s.name(s.f.left[0]), n: s.f.out.length } : undefined) },
+  {
+    rule: 'last_standing',
+    say: (s) => (elimination(s) && s.f.out.length && s.f.left.length === 1 ? { name: s.name(s.f.left[0]), n: s.f.out.length } : undefined),
+  },
   {
     rule: 'few_left',
-    say: (s) => (elimination(s) && s.f.out.length && s.f.left.length > 1 && s.f.left.length <= NAMED ? { n: s.f.out.length, names: s.f.left.map(s.name) } : undefined),
+    say: (s) =>
+      elimination(s) && s.f.out.length && s.f.left.length > 1 && s.f.left.length <= NAMED
+        ? { n: s.f.out.length, names: s.f.left.map(s.name) }
+        : undefined,
   },
   {
     rule: 'mass_out',
-    say: ({ f, m }) => (f.out.length >= 3 && 3 * f.out.length >= f.played.length ? { n: f.out.length, left: f.left.length, total: m.order.length } : undefined),
+    say: ({ f, m }) =>
+      f.out.length >= 3 && 3 * f.out.length >= f.played.length
+        ? { n: f.out.length, left: f.left.length, total: m.order.length }
+        : undefined,
   },
-  { rule: 'drops', say: (s) => (s.f.out.length === 1 ? { name: s.name(s.f.out[0]), left: s.f.left.length, total: s.m.order.length } : undefined) },
+  {
+    rule: 'drops',
+    say: (s) => (s.f.out.length === 1 ? { name: s.name(s.f.out[0]), left: s.f.left.length, total: s.m.order.length } : undefined),
+  },
   { rule: 'out', say: ({ f, m }) => (f.out.length > 1 ? { n: f.out.length, left: f.left.length, total: m.order.length } : undefined) },
-  { rule: 'all_stay', say: (s) => (elimination(s) && !s.f.out.length && s.f.left.length > 1 && s.f.right.length === s.f.played.length ? { n: s.f.left.length } : undefined) },
-  { rule: 'none_drop', say: (s) => (elimination(s) && !s.f.out.length && s.f.left.length > 1 && !s.f.right.length ? { n: s.f.left.length } : undefined) },
+  {
+    rule: 'all_stay',
+    say: (s) =>
+      elimination(s) && !s.f.out.length && s.f.left.length > 1 && s.f.right.length === s.f.played.length
+        ? { n: s.f.left.length }
+        : undefined,
+  },
+  {
+    rule: 'none_drop',
+    say: (s) => (elimination(s) && !s.f.out.length && s.f.left.length > 1 && !s.f.right.length ? { n: s.f.left.length } : undefined),
+  },
   {
     rule: 'half',
     say: (s) => (s.f.round.debate && best(s.f) ? { name: s.name(best(s.f)), n: s.f.round.debate.half } : undefined),
@@ -104,7 +128,9 @@ const ROUND_RULES: readonly Rule[] = [
       const o = open(s);
       const was = s.all.at(-2);
       const before = was ? Math.abs((was.after.get(s.m.order[0] ?? '') ?? 0) - (was.after.get(s.m.order[1] ?? '') ?? 0)) : 0;
-      return o && o.left > 0 && o.lead > o.left && before <= o.left + 1 ? { name: s.name(s.f.leader), points: score(s), n: o.left } : undefined;
+      return o && o.left > 0 && o.lead > o.left && before <= o.left + 1
+        ? { name: s.name(s.f.leader), points: score(s), n: o.left }
+        : undefined;
     },
   },
   { rule: 'decider', say: (s) => (open(s)?.left === 1 && open(s)?.lead === 0 ? { points: score(s) } : undefined) },
@@ -121,32 +147,44 @@ const ROUND_RULES: readonly Rule[] = [
     rule: 'lead_change',
     say: (s) => {
       const last = s.f.led.at(-1);
-      return !elimination(s) && s.f.leader && last && last !== s.f.leader && s.f.led.includes(s.f.leader) ? { name: s.name(s.f.leader), other: s.name(last) } : undefined;
+      return !elimination(s) && s.f.leader && last && last !== s.f.leader && s.f.led.includes(s.f.leader)
+        ? { name: s.name(s.f.leader), other: s.name(last) }
+        : undefined;
     },
   },
   {
     rule: 'lead_new',
-    say: (s) => (!elimination(s) && s.f.leader && s.f.led.length && !s.f.led.includes(s.f.leader) ? { name: s.name(s.f.leader) } : undefined),
+    say: (s) =>
+      !elimination(s) && s.f.leader && s.f.led.length && !s.f.led.includes(s.f.leader) ? { name: s.name(s.f.leader) } : undefined,
   },
   {
     rule: 'match_point',
     say: (s) => {
       const o = open(s);
-      return o && o.left > 0 && o.lead > 0 && o.lead <= o.left && o.lead + 1 > o.left - 1 ? { name: s.name(s.f.leader), points: score(s) } : undefined;
+      return o && o.left > 0 && o.lead > 0 && o.lead <= o.left && o.lead + 1 > o.left - 1
+        ? { name: s.name(s.f.leader), points: score(s) }
+        : undefined;
     },
   },
   {
     rule: 'upset_pending',
     say: (s) => {
       const [a, b] = s.m.order.map((id) => s.context.priors[id]?.rating);
-      if (s.m.order.length !== 2 || a === undefined || b === undefined || !s.f.leader || 2 * s.f.round.no < (s.m.totalRounds ?? Infinity)) return undefined;
+      if (s.m.order.length !== 2 || a === undefined || b === undefined || !s.f.leader || 2 * s.f.round.no < (s.m.totalRounds ?? Infinity))
+        return undefined;
       const gap = s.f.leader === s.m.order[0] ? b - a : a - b;
       return gap >= UPSET_ELO ? { name: s.name(s.f.leader), n: Math.round(gap) } : undefined;
     },
   },
-  { rule: 'level', say: (s) => (s.m.order.length === 2 && lead(s) === 0 && leaderBefore(s) !== undefined ? { points: score(s) } : undefined) },
+  {
+    rule: 'level',
+    say: (s) => (s.m.order.length === 2 && lead(s) === 0 && leaderBefore(s) !== undefined ? { points: score(s) } : undefined),
+  },
   { rule: 'lead_first', say: (s) => (!elimination(s) && s.f.leader && !s.f.led.length ? { name: s.name(s.f.leader) } : undefined) },
-  { rule: 'lone', say: (s) => (s.f.right.length === 1 && s.f.played.length > 2 ? { name: s.name(s.f.right[0]), n: s.f.played.length - 1 } : undefined) },
+  {
+    rule: 'lone',
+    say: (s) => (s.f.right.length === 1 && s.f.played.length > 2 ? { name: s.name(s.f.right[0]), n: s.f.played.length - 1 } : undefined),
+  },
   {
     rule: 'streak',
     say: (s) => {
@@ -155,7 +193,10 @@ const ROUND_RULES: readonly Rule[] = [
       return most >= STREAK && at.length === 1 ? { name: s.name(at[0]![0]), n: most } : undefined;
     },
   },
-  { rule: 'nobody', say: ({ f }) => (f.played.length > 1 && [...f.gained.values()].every((p) => p === 0) ? { n: f.played.length } : undefined) },
+  {
+    rule: 'nobody',
+    say: ({ f }) => (f.played.length > 1 && [...f.gained.values()].every((p) => p === 0) ? { n: f.played.length } : undefined),
+  },
   {
     rule: 'fastest',
     say: (s) => {
@@ -183,7 +224,8 @@ const leaderBefore = (s: Scene): string | undefined => s.all.at(-2)?.leader;
 const END_RULES: readonly Rule[] = [
   {
     rule: 'tie_sudden',
-    say: (s) => (winners(s).length > 1 && s.f.round.suddenDeath ? { names: winners(s).map(s.name), n: s.f.round.suddenDeath.turn } : undefined),
+    say: (s) =>
+      winners(s).length > 1 && s.f.round.suddenDeath ? { names: winners(s).map(s.name), n: s.f.round.suddenDeath.turn } : undefined,
   },
   { rule: 'draw', say: (s) => (winners(s).length > 1 && s.m.order.length === 2 ? { points: score(s) } : undefined) },
   { rule: 'tie', say: (s) => (winners(s).length > 1 ? { n: winners(s).length } : undefined) },
@@ -191,7 +233,12 @@ const END_RULES: readonly Rule[] = [
     rule: 'win_upset',
     say: (s) => {
       const [first] = winners(s);
-      const chance = first && surprise(first, s.m.changes.map((c) => ({ id: c.agent_id, rating: c.rating_before })));
+      const chance =
+        first &&
+        surprise(
+          first,
+          s.m.changes.map((c) => ({ id: c.agent_id, rating: c.rating_before })),
+        );
       return chance === undefined ? undefined : { name: s.name(first), n: s.context.upsets + 1, points: [chance, 0] };
     },
   },
@@ -200,7 +247,11 @@ const END_RULES: readonly Rule[] = [
     say: (s) => {
       const [first] = winners(s);
       if (!first || s.m.order.length !== 2) return undefined;
-      const n = deficit(s.all, first, s.m.order.find((x) => x !== first)!);
+      const n = deficit(
+        s.all,
+        first,
+        s.m.order.find((x) => x !== first)!,
+      );
       return n >= BEHIND ? { name: s.name(first), n, points: score(s) } : undefined;
     },
   },
@@ -208,24 +259,32 @@ const END_RULES: readonly Rule[] = [
     rule: 'win_perfect',
     say: (s) => {
       const [first] = winners(s);
-      return first && !elimination(s) && s.all.length >= STREAK && s.all.every((f) => f.right.includes(first)) ? { name: s.name(first), n: s.all.length } : undefined;
+      return first && !elimination(s) && s.all.length >= STREAK && s.all.every((f) => f.right.includes(first))
+        ? { name: s.name(first), n: s.all.length }
+        : undefined;
     },
   },
   { rule: 'win_sudden', say: (s) => (s.f.round.suddenDeath ? { name: s.name(winners(s)[0]), n: s.f.round.suddenDeath.turn } : undefined) },
   {
     rule: 'win_outlasts',
-    say: (s) => (elimination(s) && s.f.left.length === 1 ? { name: s.name(winners(s)[0]), n: s.m.order.length - 1, total: s.f.round.no } : undefined),
+    say: (s) =>
+      elimination(s) && s.f.left.length === 1 ? { name: s.name(winners(s)[0]), n: s.m.order.length - 1, total: s.f.round.no } : undefined,
   },
   {
     rule: 'win_lost_rounds',
     say: (s) => {
       const [first, second] = ranking(s.m);
-      return first && second && second.state !== 'left' && first.points === second.points ? { name: s.name(first.id), other: s.name(second.id) } : undefined;
+      return first && second && second.state !== 'left' && first.points === second.points
+        ? { name: s.name(first.id), other: s.name(second.id) }
+        : undefined;
     },
   },
   {
     rule: 'win_last_round',
-    say: (s) => (s.m.order.length === 2 && s.all.length > 1 && leaderBefore(s) !== winners(s)[0] ? { name: s.name(winners(s)[0]), points: score(s) } : undefined),
+    say: (s) =>
+      s.m.order.length === 2 && s.all.length > 1 && leaderBefore(s) !== winners(s)[0]
+        ? { name: s.name(winners(s)[0]), points: score(s) }
+        : undefined,
   },
   { rule: 'win_score', say: (s) => (s.m.order.length === 2 ? { name: s.name(winners(s)[0]), points: score(s) } : undefined) },
   {
@@ -248,7 +307,12 @@ export function lineOf(m: MatchState, shown: number, ended: boolean, context: Co
   if (m.rounds.some((r) => r.turn)) {
     const line = gameLineOf(m, shown);
     if (!ended || m.status !== 'finished' || !all.length) return line;
-    return pick(END_RULES.filter((r) => !NOT_IN_GAMES.has(r.rule)), scene(m, context, all)) ?? line;
+    return (
+      pick(
+        END_RULES.filter((r) => !NOT_IN_GAMES.has(r.rule)),
+        scene(m, context, all),
+      ) ?? line
+    );
   }
   const now = m.rounds.find((r) => r.no === shown);
   if (!isOver(m) && now?.suddenDeath?.turn === 1 && !now.closedAt) {
@@ -261,7 +325,11 @@ export function lineOf(m: MatchState, shown: number, ended: boolean, context: Co
 }
 
 const scene = (m: MatchState, context: Context, all: readonly Facts[]): Scene => ({
-  m, context, all, f: all.at(-1)!, name: (id) => m.seats[id ?? '']?.name ?? '',
+  m,
+  context,
+  all,
+  f: all.at(-1)!,
+  name: (id) => m.seats[id ?? '']?.name ?? '',
 });
 
 /** The weightiest rule that applies and was not the last one's; the last one's again where no other applies. */

@@ -48,7 +48,12 @@ function next(m: MatchState, round: Round, last: Facts | undefined): Facts {
   const right = played.filter((id) => verdict(round, lane(id)!) === 'right');
   const streaks = new Map(right.map((id) => [id, (last?.streaks.get(id) ?? 0) + 1]));
   return {
-    round, played, right, before, after, streaks,
+    round,
+    played,
+    right,
+    before,
+    after,
+    streaks,
     late: played.filter((id) => lane(id)?.outcome === 'timeout'),
     gained: new Map(played.map((id) => [id, lane(id)?.points ?? 0])),
     out: wasIn.filter((id) => states.get(id) === 'out'),

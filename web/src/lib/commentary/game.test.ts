@@ -21,7 +21,13 @@ describe('the commentary of a game', () => {
     const four = rules('connect-four');
     expect(four[4]).toBe('move_again');
     expect(new Set(four.slice(0, 4))).toEqual(new Set(['move']));
-    expect(four.filter((r) => r !== 'move' && r !== 'move_again')).toEqual(['game_line', 'game_forfeit', 'series_decided', 'game_forfeit', 'win_score']);
+    expect(four.filter((r) => r !== 'move' && r !== 'move_again')).toEqual([
+      'game_line',
+      'game_forfeit',
+      'series_decided',
+      'game_forfeit',
+      'win_score',
+    ]);
   });
 
   it('names swings, captures and mates of chess', () => {
@@ -39,15 +45,18 @@ describe('the commentary of a game', () => {
     expect(rules('negotiation').at(-1)).toBe('win_score');
   });
 
-  it.each(['connect-four', 'chess', 'liars-dice', 'kuhn-poker', 'colonel-blotto', 'negotiation'])('says nothing of an open turn, and leaves no blank: %s', (name) => {
-    const recording = new Recording(emptyMatch('m'));
-    recording.push(events(name));
-    for (let p = 1; p <= recording.length; p++) {
-      const m = recording.at(p);
-      const line = lineOf(m, lastRound(m)?.no ?? 0, false);
-      if (!line) continue;
-      expect(m.rounds.find((r) => r.no === line.round)!.closedAt).toBeTruthy();
-      for (const language of ['en', 'es'] as const) expect(textOf(line, language)).not.toMatch(/[{}]|undefined/);
-    }
-  });
+  it.each(['connect-four', 'chess', 'liars-dice', 'kuhn-poker', 'colonel-blotto', 'negotiation'])(
+    'says nothing of an open turn, and leaves no blank: %s',
+    (name) => {
+      const recording = new Recording(emptyMatch('m'));
+      recording.push(events(name));
+      for (let p = 1; p <= recording.length; p++) {
+        const m = recording.at(p);
+        const line = lineOf(m, lastRound(m)?.no ?? 0, false);
+        if (!line) continue;
+        expect(m.rounds.find((r) => r.no === line.round)!.closedAt).toBeTruthy();
+        for (const language of ['en', 'es'] as const) expect(textOf(line, language)).not.toMatch(/[{}]|undefined/);
+      }
+    },
+  );
 });

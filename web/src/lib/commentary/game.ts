@@ -45,7 +45,8 @@ function called(s: Scene): { by: ListedMove; of: ListedMove } | undefined {
 }
 
 /** Chess, and how its notation marks a move. */
-const chess = (s: Scene, mark: RegExp): ListedMove | undefined => (s.after?.kind === 'grid' && s.after.fen && mark.test(only(s)?.move ?? '') ? only(s) : undefined);
+const chess = (s: Scene, mark: RegExp): ListedMove | undefined =>
+  s.after?.kind === 'grid' && s.after.fen && mark.test(only(s)?.move ?? '') ? only(s) : undefined;
 
 /** What a turn says, the weightiest first. */
 const RULES: readonly { rule: string; say: (s: Scene) => Said | undefined }[] = [
@@ -64,10 +65,19 @@ const RULES: readonly { rule: string; say: (s: Scene) => Said | undefined }[] = 
   },
   {
     rule: 'game_forfeit',
-    say: (s) => (s.moves.some((x) => x.manner === 'forfeit') ? { name: s.name(s.moves.find((x) => x.manner === 'forfeit')!.agentId), n: s.game.game } : undefined),
+    say: (s) =>
+      s.moves.some((x) => x.manner === 'forfeit')
+        ? { name: s.name(s.moves.find((x) => x.manner === 'forfeit')!.agentId), n: s.game.game }
+        : undefined,
   },
   { rule: 'game_mate', say: (s) => (chess(s, /#/) ? { name: s.name(only(s)?.agentId), n: s.game.game } : undefined) },
-  { rule: 'game_line', say: (s) => (s.game.points && winner(s.game) && s.after?.kind === 'grid' && s.after.line.length ? { name: s.name(winner(s.game)), n: s.game.game } : undefined) },
+  {
+    rule: 'game_line',
+    say: (s) =>
+      s.game.points && winner(s.game) && s.after?.kind === 'grid' && s.after.line.length
+        ? { name: s.name(winner(s.game)), n: s.game.game }
+        : undefined,
+  },
   { rule: 'called_right', say: (s) => call(s, true) },
   { rule: 'called_wrong', say: (s) => call(s, false) },
   { rule: 'game_won', say: (s) => (s.game.points && winner(s.game) ? { name: s.name(winner(s.game)), n: s.game.game } : undefined) },
@@ -83,7 +93,11 @@ const RULES: readonly { rule: string; say: (s: Scene) => Said | undefined }[] = 
   },
   { rule: 'check', say: (s) => (chess(s, /\+/) ? { name: s.name(only(s)?.agentId), move: only(s)!.move } : undefined) },
   { rule: 'capture', say: (s) => (chess(s, /x/) ? { name: s.name(only(s)?.agentId), move: only(s)!.move } : undefined) },
-  { rule: 'move_again', say: (s) => (s.moves.some((x) => x.manner === 'retried') ? { name: s.name(s.moves.find((x) => x.manner === 'retried')!.agentId) } : undefined) },
+  {
+    rule: 'move_again',
+    say: (s) =>
+      s.moves.some((x) => x.manner === 'retried') ? { name: s.name(s.moves.find((x) => x.manner === 'retried')!.agentId) } : undefined,
+  },
   { rule: 'move', say: (s) => (only(s) ? { name: s.name(only(s)!.agentId), move: only(s)!.move } : undefined) },
   { rule: 'moves', say: (s) => ({ n: s.moves.length }) },
 ];
@@ -99,7 +113,8 @@ function call(s: Scene, right: boolean): Said | undefined {
   const place = s.round.turn?.closed?.place;
   if (!c || !place || s.before?.kind !== 'cards' || s.after?.kind !== 'cards') return undefined;
   const chips = (f: Cards, player: number) => f.hands.find((h) => h.player === player)?.chips ?? 0;
-  const change = (player: number) => (place.over ? (place.points[player] ?? 0) : chips(s.after as Cards, player) - chips(s.before as Cards, player));
+  const change = (player: number) =>
+    place.over ? (place.points[player] ?? 0) : chips(s.after as Cards, player) - chips(s.before as Cards, player);
   const gap = change(c.by.player) - change(c.of.player);
   return gap !== 0 && gap > 0 === right ? { name: s.name(c.by.agentId), other: s.name(c.of.agentId) } : undefined;
 }
@@ -112,8 +127,14 @@ export function gameLineOf(m: MatchState, shown: number): Line | undefined {
   const game = games.find((g) => g.game === round.turn!.opened.place.game);
   if (!game) return undefined;
   const scene: Scene = {
-    m, round, game, over: games.filter((g) => g.points), moves: game.moves.filter((x) => x.round === round), name: (id) => m.seats[id ?? '']?.name ?? '',
-    before: formOf(round.turn.opened.state), after: formOf(round.turn.closed.state),
+    m,
+    round,
+    game,
+    over: games.filter((g) => g.points),
+    moves: game.moves.filter((x) => x.round === round),
+    name: (id) => m.seats[id ?? '']?.name ?? '',
+    before: formOf(round.turn.opened.state),
+    after: formOf(round.turn.closed.state),
   };
   for (const { rule, say } of RULES) {
     const said = say(scene);

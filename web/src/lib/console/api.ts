@@ -25,7 +25,8 @@ export const me = (signal?: AbortSignal) => session.load(signal);
 export const tokens = (signal?: AbortSignal) => session.call<List<Token>>('GET', '/v1/me/tokens', undefined, {}, signal);
 export const createToken = (name: string) => session.call<CreatedToken>('POST', '/v1/me/tokens', { name });
 export const revokeToken = (tokenId: string) => session.call<void>('DELETE', `/v1/me/tokens/${encodeURIComponent(tokenId)}`);
-export const rotateToken = (tokenId: string, grace_seconds: Grace) => session.call<CreatedToken>('POST', `/v1/me/tokens/${encodeURIComponent(tokenId)}/rotate`, { grace_seconds });
+export const rotateToken = (tokenId: string, grace_seconds: Grace) =>
+  session.call<CreatedToken>('POST', `/v1/me/tokens/${encodeURIComponent(tokenId)}/rotate`, { grace_seconds });
 /** Saves everything that the arena stores about the owner. */
 export const exportMe = () => session.save('/v1/me/export', 'arena-data.zip');
 /** Changes the owner's address, or which mails it gets. */
@@ -38,12 +39,19 @@ export const reset = (secret: string) => post<Schemas['Reset']>('/v1/resets/use'
 export const deleteMe = (confirm: string) => session.call<Schemas['Erasure']>('DELETE', url('/v1/me', { confirm }));
 
 export const agents = (retired: boolean, cursor: string, signal?: AbortSignal) =>
-  session.call<List<Agent>>('GET', url('/v1/agents', { owner: 'me', limit: 100, retired: retired ? 'true' : undefined, cursor: cursor || undefined }), undefined, {}, signal);
+  session.call<List<Agent>>(
+    'GET',
+    url('/v1/agents', { owner: 'me', limit: 100, retired: retired ? 'true' : undefined, cursor: cursor || undefined }),
+    undefined,
+    {},
+    signal,
+  );
 export const agent = (agentId: string, signal?: AbortSignal) => session.call<Agent>('GET', at(agentId), undefined, {}, signal);
 export const register = (body: NewAgent) => session.call<CreatedAgent>('POST', '/v1/agents', body);
 export const change = (agentId: string, body: AgentChange) => session.call<Agent>('PATCH', at(agentId), body);
 /** What the agent has used of its budget today. */
-export const budget = (agentId: string, signal?: AbortSignal) => session.call<Schemas['BudgetUse']>('GET', `${at(agentId)}/budget`, undefined, {}, signal);
+export const budget = (agentId: string, signal?: AbortSignal) =>
+  session.call<Schemas['BudgetUse']>('GET', `${at(agentId)}/budget`, undefined, {}, signal);
 export const act = (agentId: string, what: 'check' | 'pause' | 'resume') => session.call<Agent>('POST', `${at(agentId)}/${what}`);
 export const proveKey = (agentId: string, signature: string) => session.call<Agent>('POST', `${at(agentId)}/key`, { signature });
 export const retire = (agentId: string) => session.call<void>('DELETE', at(agentId));
@@ -51,16 +59,19 @@ export const retire = (agentId: string) => session.call<void>('DELETE', at(agent
 /** The keys of an agent that fetches its tasks, oldest first. */
 export const keys = (agentId: string, signal?: AbortSignal) => session.call<List<Key>>('GET', `${at(agentId)}/keys`, undefined, {}, signal);
 export const createKey = (agentId: string, name: string) => session.call<Schemas['CreatedKey']>('POST', `${at(agentId)}/keys`, { name });
-export const revokeKey = (agentId: string, keyId: string) => session.call<void>('DELETE', `${at(agentId)}/keys/${encodeURIComponent(keyId)}`);
+export const revokeKey = (agentId: string, keyId: string) =>
+  session.call<void>('DELETE', `${at(agentId)}/keys/${encodeURIComponent(keyId)}`);
 export const rotateKey = (agentId: string, keyId: string, grace_seconds: Grace) =>
   session.call<Schemas['CreatedKey']>('POST', `${at(agentId)}/keys/${encodeURIComponent(keyId)}/rotate`, { grace_seconds });
 
 /** A private run with injected faults; without any, one plain round. Answered when it is over, within a minute. */
-export const rehearse = (agentId: string, body: Schemas['RehearseBody']) => session.call<Rehearsal>('POST', `${at(agentId)}/rehearse`, body);
+export const rehearse = (agentId: string, body: Schemas['RehearseBody']) =>
+  session.call<Rehearsal>('POST', `${at(agentId)}/rehearse`, body);
 /** Runs the conformance kit, within a minute. */
 export const fullCheck = (agentId: string) => session.call<Agent>('POST', `${at(agentId)}/check?full=true`);
 /** The findings of the last full check, with requests and replies. */
-export const findings = (agentId: string, signal?: AbortSignal) => session.call<ConformanceReport>('GET', `${at(agentId)}/conformance`, undefined, {}, signal);
+export const findings = (agentId: string, signal?: AbortSignal) =>
+  session.call<ConformanceReport>('GET', `${at(agentId)}/conformance`, undefined, {}, signal);
 
 /** What /sdk/ lists of a package. */
 export interface SDK {
@@ -83,4 +94,10 @@ export const challenge = (body: Schemas['ChallengeBody']) => session.call<Match>
 export const bytes = (text: string) => String.fromCharCode(...new TextEncoder().encode(text));
 
 export const deliveries = (agentId: string, outcome: string, cursor: string, signal?: AbortSignal) =>
-  session.call<List<Delivery>>('GET', url(`${at(agentId)}/deliveries`, { outcome: outcome || undefined, cursor: cursor || undefined, limit: 50 }), undefined, {}, signal);
+  session.call<List<Delivery>>(
+    'GET',
+    url(`${at(agentId)}/deliveries`, { outcome: outcome || undefined, cursor: cursor || undefined, limit: 50 }),
+    undefined,
+    {},
+    signal,
+  );

@@ -24,7 +24,11 @@ describe('the form of a budget', () => {
       const hours = b?.hours && { from: '00:00', to: '24:00', ...b.hours }; // as the API answers
       expect(formOf({ ...b, ...(hours ? { hours } : {}) }, 'Asia/Tokyo')).toEqual({ ...f, to: f.to || '00:00' });
     }
-    expect(formOf({ matches_per_day: 1, hours: { zone: 'UTC', from: '00:00', to: '24:00' } }, 'Asia/Tokyo')).toEqual({ ...empty, zone: 'UTC', matches: '1' });
+    expect(formOf({ matches_per_day: 1, hours: { zone: 'UTC', from: '00:00', to: '24:00' } }, 'Asia/Tokyo')).toEqual({
+      ...empty,
+      zone: 'UTC',
+      matches: '1',
+    });
   });
 
   it('shows no more than all of a limit', () => {

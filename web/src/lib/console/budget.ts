@@ -25,19 +25,28 @@ export function formOf(b: Budget | undefined, zone: string): BudgetForm {
   const h = b?.hours;
   const all = !h || (h.from === '00:00' && h.to === MIDNIGHT);
   return {
-    matches: b?.matches_per_day ? String(b.matches_per_day) : '', tokens: b?.tokens_per_day ? String(b.tokens_per_day) : '',
-    from: all ? '' : (h.from ?? ''), to: all ? '' : h.to === MIDNIGHT ? '00:00' : (h.to ?? ''), zone: h?.zone ?? zone, days: (h?.days ?? []) as Day[],
+    matches: b?.matches_per_day ? String(b.matches_per_day) : '',
+    tokens: b?.tokens_per_day ? String(b.tokens_per_day) : '',
+    from: all ? '' : (h.from ?? ''),
+    to: all ? '' : h.to === MIDNIGHT ? '00:00' : (h.to ?? ''),
+    zone: h?.zone ?? zone,
+    days: (h?.days ?? []) as Day[],
   };
 }
 
 /** The budget of a form; null removes all limits. Days of the budget are those of its zone, also without hours. */
 export function budgetOf(f: BudgetForm): Budget | null {
   const [matches, tokens] = [Number(f.matches), Number(f.tokens)];
-  const hours = { ...(f.from ? { from: f.from } : {}), ...(f.to ? { to: f.to } : {}), ...(f.days.length && f.days.length < DAYS.length ? { days: DAYS.filter((d) => f.days.includes(d)) } : {}) };
+  const hours = {
+    ...(f.from ? { from: f.from } : {}),
+    ...(f.to ? { to: f.to } : {}),
+    ...(f.days.length && f.days.length < DAYS.length ? { days: DAYS.filter((d) => f.days.includes(d)) } : {}),
+  };
   const timed = Object.keys(hours).length > 0;
   if (!matches && !tokens && !timed) return null;
   return {
-    ...(matches ? { matches_per_day: matches } : {}), ...(tokens ? { tokens_per_day: tokens } : {}),
+    ...(matches ? { matches_per_day: matches } : {}),
+    ...(tokens ? { tokens_per_day: tokens } : {}),
     ...(timed || f.zone !== 'UTC' ? { hours: { zone: f.zone, ...hours } } : {}),
   };
 }

@@ -7,7 +7,10 @@ export type StepName = (typeof STEPS)[number] | 'key' | 'fetches';
 
 /** The steps for agents of a protocol: only AAP has a health check of its own. */
 const STEPS_OF: Readonly<Record<string, readonly StepName[]>> = {
-  aap: STEPS, agora: ['reached', 'leagues'], envelope: ['key', 'reached', 'leagues'], agentprotocol: ['key', 'reached', 'leagues'],
+  aap: STEPS,
+  agora: ['reached', 'leagues'],
+  envelope: ['key', 'reached', 'leagues'],
+  agentprotocol: ['key', 'reached', 'leagues'],
   a2a: ['reached', 'leagues'],
 };
 /** Of an AAP agent without an endpoint: it is there when it asks for tasks. */
@@ -26,9 +29,17 @@ export interface Step {
 }
 
 const FAILS_AT: Readonly<Record<string, StepName>> = {
-  redirect: 'status', switching_protocols: 'status',
-  truncated: 'json', too_large: 'json', bad_encoding: 'json', bad_content_type: 'json', bad_json: 'json',
-  not_ok: 'ok', bad_version: 'version', key_not_proved: 'key', not_polling: 'fetches',
+  redirect: 'status',
+  switching_protocols: 'status',
+  truncated: 'json',
+  too_large: 'json',
+  bad_encoding: 'json',
+  bad_content_type: 'json',
+  bad_json: 'json',
+  not_ok: 'ok',
+  bad_version: 'version',
+  key_not_proved: 'key',
+  not_polling: 'fetches',
 };
 
 /** The step at which a check fails with this reason; everything else is a failure to reach it. */
@@ -40,11 +51,15 @@ export function stepsOf(agent: Pick<Agent, 'health' | 'leagues' | 'protocol' | '
   const { ok, reason = '', capabilities } = agent.health;
   if (ok) {
     const missing = agent.leagues.filter((slug) => !capabilities.includes(slug));
-    return names.map((name) => (name === 'leagues' && missing.length ? { name, state: 'failed', reason: 'not_declared', missing } : { name, state: 'passed' }));
+    return names.map((name) =>
+      name === 'leagues' && missing.length ? { name, state: 'failed', reason: 'not_declared', missing } : { name, state: 'passed' },
+    );
   }
   const step = stepOf(reason);
   const at = Math.max(0, names.indexOf(names.includes(step) ? step : 'reached'));
-  return names.map((name, i) => (i < at ? { name, state: 'passed' } : i > at ? { name, state: 'skipped' } : { name, state: 'failed', reason }));
+  return names.map((name, i) =>
+    i < at ? { name, state: 'passed' } : i > at ? { name, state: 'skipped' } : { name, state: 'failed', reason },
+  );
 }
 
 /** status_503 in the words' key and blank: status, 503. */

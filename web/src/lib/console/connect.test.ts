@@ -9,27 +9,42 @@ const read = (path: string) => readFileSync(`../${path}`, 'utf8');
 
 describe('the lines that connect an agent', () => {
   it('have the URL and the key', () => {
-    expect(joinCommand(ARENA, KEY, 'program')).toBe(`arena join https://arena.example --key arg_1 --exec 'claude -p --tools "" --strict-mcp-config'`);
-    expect(mcpCommand(ARENA, KEY)).toBe('claude mcp add --transport http arena https://arena.example/mcp --header "Authorization: Bearer arg_1"');
-    expect(JSON.parse(mcpSettings(ARENA, KEY))).toEqual({ mcpServers: { arena: { url: `${ARENA}/mcp`, headers: { Authorization: 'Bearer arg_1' } } } });
+    expect(joinCommand(ARENA, KEY, 'program')).toBe(
+      `arena join https://arena.example --key arg_1 --exec 'claude -p --tools "" --strict-mcp-config'`,
+    );
+    expect(mcpCommand(ARENA, KEY)).toBe(
+      'claude mcp add --transport http arena https://arena.example/mcp --header "Authorization: Bearer arg_1"',
+    );
+    expect(JSON.parse(mcpSettings(ARENA, KEY))).toEqual({
+      mcpServers: { arena: { url: `${ARENA}/mcp`, headers: { Authorization: 'Bearer arg_1' } } },
+    });
   });
 
   // The examples are run by the tests of the SDKs, the README's agent by those of the docs.
   it('are the examples of the SDKs, with literals for their environment', () => {
-    const typescript = read('sdk/typescript/examples/connect.mjs').replace(/const \{ ARENA.*\n\n/, '').replace('ARENA, AGENT_KEY', `'${ARENA}', '${KEY}'`);
+    const typescript = read('sdk/typescript/examples/connect.mjs')
+      .replace(/const \{ ARENA.*\n\n/, '')
+      .replace('ARENA, AGENT_KEY', `'${ARENA}', '${KEY}'`);
     expect(sampleOf('typescript', ARENA, KEY).code).toBe(typescript);
-    const python = read('sdk/python/examples/connect.py').replace('import os\n\n', '').replace(/os\.environ\.get\("ARENA", .*?\), os\.environ\.get\("AGENT_KEY", ""\)/, `"${ARENA}", "${KEY}"`);
+    const python = read('sdk/python/examples/connect.py')
+      .replace('import os\n\n', '')
+      .replace(/os\.environ\.get\("ARENA", .*?\), os\.environ\.get\("AGENT_KEY", ""\)/, `"${ARENA}", "${KEY}"`);
     expect(sampleOf('python', ARENA, KEY).code).toBe(python);
-    const rust = read('sdk/rust/examples/connect.rs').replace(/ {4}let (arena|key) = .*\n/g, '').replace('&arena, &key', `"${ARENA}", "${KEY}"`);
+    const rust = read('sdk/rust/examples/connect.rs')
+      .replace(/ {4}let (arena|key) = .*\n/g, '')
+      .replace('&arena, &key', `"${ARENA}", "${KEY}"`);
     expect(sampleOf('rust', ARENA, KEY).code).toBe(rust);
     const page = /```go\n(.*?)```/s.exec(read('README.md'))![1]!;
-    expect(sampleOf('go', ARENA, KEY).code).toBe(page.replace('\t"os"\n', '').replace('os.Getenv("ARENA")', `"${ARENA}"`).replace('os.Getenv("AGENT_KEY")', `"${KEY}"`));
+    expect(sampleOf('go', ARENA, KEY).code).toBe(
+      page.replace('\t"os"\n', '').replace('os.Getenv("ARENA")', `"${ARENA}"`).replace('os.Getenv("AGENT_KEY")', `"${KEY}"`),
+    );
   });
 });
 
 describe('the connection of an agent', () => {
   const agent = (status: Agent['status'], health: Partial<Agent['health']>, pause?: NonNullable<Agent['pause']>['reason']) => ({
-    status, ...(pause ? { pause: { reason: pause, since: '' } } : {}),
+    status,
+    ...(pause ? { pause: { reason: pause, since: '' } } : {}),
     health: { ok: false, capabilities: [], latency_ms: 0, max_concurrent: 1, checked_at: '2026-11-01T00:00:00.000Z', ...health },
   });
   it.each([

@@ -20,10 +20,12 @@ const SOURCE_FLAGS: Readonly<Record<Source, string>> = {
   endpoint: '--url http://127.0.0.1:8700/agora',
 };
 
-export const joinCommand = (arena: string, key: string, source: Source): string => `arena join ${arena} --key ${key} ${SOURCE_FLAGS[source]}`;
+export const joinCommand = (arena: string, key: string, source: Source): string =>
+  `arena join ${arena} --key ${key} ${SOURCE_FLAGS[source]}`;
 
 /** The MCP server as a command of Claude Code, and as the settings of other clients. */
-export const mcpCommand = (arena: string, key: string): string => `claude mcp add --transport http arena ${arena}/mcp --header "Authorization: Bearer ${key}"`;
+export const mcpCommand = (arena: string, key: string): string =>
+  `claude mcp add --transport http arena ${arena}/mcp --header "Authorization: Bearer ${key}"`;
 export const mcpSettings = (arena: string, key: string): string =>
   JSON.stringify({ mcpServers: { arena: { url: `${arena}/mcp`, headers: { Authorization: `Bearer ${key}` } } } }, null, 2);
 
@@ -45,7 +47,10 @@ export const sampleOf = (language: Language, arena: string, key: string): Sample
 
 const SAMPLES: Readonly<Record<Language, (arena: string, key: string) => Sample>> = {
   typescript: (arena, key) => ({
-    file: 'agent.mjs', prepare: [], install: 'npm install @agora/arena-sdk', run: 'node agent.mjs',
+    file: 'agent.mjs',
+    prepare: [],
+    install: 'npm install @agora/arena-sdk',
+    run: 'node agent.mjs',
     code: `import { connect } from '@agora/arena-sdk';
 
 await connect('${arena}', '${key}', (ctx, task, events) => {
@@ -56,7 +61,10 @@ await connect('${arena}', '${key}', (ctx, task, events) => {
 `,
   }),
   python: (arena, key) => ({
-    file: 'agent.py', prepare: ['python3 -m venv .venv && . .venv/bin/activate'], install: 'pip install agora-arena', run: 'python agent.py',
+    file: 'agent.py',
+    prepare: ['python3 -m venv .venv && . .venv/bin/activate'],
+    install: 'pip install agora-arena',
+    run: 'python agent.py',
     code: `from agora_arena import Answer, Context, Events, Task, connect
 
 
@@ -70,7 +78,10 @@ connect("${arena}", "${key}", answer)
 `,
   }),
   rust: (arena, key) => ({
-    file: 'src/main.rs', prepare: ['cargo init --name agent'], install: 'cargo add agora-rust', run: 'cargo run',
+    file: 'src/main.rs',
+    prepare: ['cargo init --name agent'],
+    install: 'cargo add agora-rust',
+    run: 'cargo run',
     code: `use agora_rust::{connect, Answer};
 
 fn main() -> std::io::Result<()> {
@@ -84,7 +95,10 @@ fn main() -> std::io::Result<()> {
 `,
   }),
   go: (arena, key) => ({
-    file: 'main.go', prepare: ['go mod init agent'], install: 'go get github.com/agora-arena/agora-go/arenaagent', run: 'go run .',
+    file: 'main.go',
+    prepare: ['go mod init agent'],
+    install: 'go get github.com/agora-arena/agora-go/arenaagent',
+    run: 'go run .',
     code: `package main
 
 import (
@@ -129,7 +143,13 @@ export function failureOf(agent: Seen): string {
 
 /** The request of an entry of the log, for a shell. The log keeps no token. */
 export const curlOf = (endpoint: string, request: string): string =>
-  ['curl -i', quote(endpoint), "-H 'Content-Type: application/json'", '-H "Authorization: Bearer $TASK_TOKEN"', `--data-raw ${quote(request)}`].join(' \\\n  ');
+  [
+    'curl -i',
+    quote(endpoint),
+    "-H 'Content-Type: application/json'",
+    '-H "Authorization: Bearer $TASK_TOKEN"',
+    `--data-raw ${quote(request)}`,
+  ].join(' \\\n  ');
 
 /** A text as one word of a POSIX shell. */
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -29,7 +29,9 @@ function fieldOf(name: string, known: readonly string[]): string | undefined {
 
 /** Puts an error at the fields that a form has. */
 export function place(error: Pick<ApiError, 'code' | 'message' | 'fields'>, known: readonly string[]): Placed {
-  const named = error.fields.length ? error.fields : [{ field: FIELDS_OF[error.code]?.find((f) => known.includes(f)) ?? '', message: error.message }];
+  const named = error.fields.length
+    ? error.fields
+    : [{ field: FIELDS_OF[error.code]?.find((f) => known.includes(f)) ?? '', message: error.message }];
   const fields: Record<string, string> = {};
   const rest: string[] = [];
   for (const { field, message } of named) {

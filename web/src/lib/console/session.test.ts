@@ -7,7 +7,8 @@ vi.hoisted(() => {
   Object.assign(globalThis, { $state: Object.assign(plain, { raw: plain }) });
 });
 
-const json = (body: unknown, status = 200) => Promise.resolve(new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } }));
+const json = (body: unknown, status = 200) =>
+  Promise.resolve(new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } }));
 const fetched = vi.fn<typeof fetch>();
 beforeEach(() => {
   fetched.mockReset().mockImplementation(() => json({ scope: 'owner', owner_id: 'o_1', name: 'Ada' }));

@@ -12,7 +12,8 @@ it('takes up to four agents from an address, each once', () => {
 });
 
 it('has the leagues of most agents first', () => {
-  const rated = (ratings: Record<string, number>) => ({ ratings: Object.fromEntries(Object.entries(ratings).map(([slug, n]) => [slug, { rated_matches: n }])) }) as unknown as Agent;
+  const rated = (ratings: Record<string, number>) =>
+    ({ ratings: Object.fromEntries(Object.entries(ratings).map(([slug, n]) => [slug, { rated_matches: n }])) }) as unknown as Agent;
   expect(leaguesOf([rated({ one: 50, both: 1 }), rated({ both: 2, other: 60 })])).toEqual(['both', 'other', 'one']);
 });
 

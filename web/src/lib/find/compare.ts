@@ -7,9 +7,17 @@ const ID_MAX = 64;
 
 /** The agents that an address names, each once, at most MOST. */
 export const agentsOf = (query: URLSearchParams): string[] =>
-  [...new Set((query.get('agents') ?? '').split(',').map((id) => id.trim()).filter((id) => id && id.length <= ID_MAX))].slice(0, MOST);
+  [
+    ...new Set(
+      (query.get('agents') ?? '')
+        .split(',')
+        .map((id) => id.trim())
+        .filter((id) => id && id.length <= ID_MAX),
+    ),
+  ].slice(0, MOST);
 
-export const compareLink = (ids: readonly string[]): string => (ids.length ? `/compare?agents=${ids.map(encodeURIComponent).join(',')}` : '/compare');
+export const compareLink = (ids: readonly string[]): string =>
+  ids.length ? `/compare?agents=${ids.map(encodeURIComponent).join(',')}` : '/compare';
 
 /** The leagues in which one of the agents has a rating, those of most agents and then of most matches first. */
 export function leaguesOf(agents: readonly Agent[]): string[] {

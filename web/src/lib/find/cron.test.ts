@@ -25,10 +25,21 @@ describe('a schedule in words', () => {
     expect(cronWords(expression, 'es')).toBe(es);
   });
 
-  it.each(['', '@every 5m', '0 20 1 1 *', '0 20 13 * FRI', '*/7 * * * *', '0 0-9 * * *', '61 * * * *', '0 20 * * 7', 'Friday 20:00', '0 0 20 * * *', '1-0 * * * *', '*/0 * * * *', '1/2/3 * * * *'])(
-    'has no short form of %s',
-    (expression) => expect(cronWords(expression, 'en')).toBeUndefined(),
-  );
+  it.each([
+    '',
+    '@every 5m',
+    '0 20 1 1 *',
+    '0 20 13 * FRI',
+    '*/7 * * * *',
+    '0 0-9 * * *',
+    '61 * * * *',
+    '0 20 * * 7',
+    'Friday 20:00',
+    '0 0 20 * * *',
+    '1-0 * * * *',
+    '*/0 * * * *',
+    '1/2/3 * * * *',
+  ])('has no short form of %s', (expression) => expect(cronWords(expression, 'en')).toBeUndefined());
 
   it('is in the zone of the schedule', () => {
     const friday = 'CRON_TZ=Europe/Madrid 0 20 * * 5';

@@ -9,7 +9,13 @@ const MINUTES_A_DAY = 24 * 60;
 const MOST_TIMES = 4;
 
 const NAMED: Readonly<Record<string, string>> = {
-  '@yearly': '0 0 1 1 *', '@annually': '0 0 1 1 *', '@monthly': '0 0 1 * *', '@weekly': '0 0 * * 0', '@daily': '0 0 * * *', '@midnight': '0 0 * * *', '@hourly': '0 * * * *',
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+  '@monthly': '0 0 1 * *',
+  '@weekly': '0 0 * * 0',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@hourly': '0 * * * *',
 };
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
@@ -39,7 +45,8 @@ function everyNth(list: readonly number[], size: number): number | undefined {
   return list.length > 1 && size % n === 0 && list.length === size / n && list.every((v, i) => v === i * n) ? n : undefined;
 }
 
-const clockTime = (minutes: number): string => `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
+const clockTime = (minutes: number): string =>
+  `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
 
 /** A schedule's time zone and its cron expression: "CRON_TZ=Europe/Madrid 0 20 * * 5". */
 export function inZone(schedule: string): { zone: string; cron: string } {
@@ -62,7 +69,8 @@ export function cronWords(schedule: string, language: Language, readerOffset = 0
   const days = values(dow, 0, 6, DAYS);
   const anyDate = dom === '*' || dom === '?';
   const anyDay = dow === '*' || dow === '?' || days?.length === 7;
-  if (more !== undefined || !minutes || !hours || !dates || !days || !(month === '*' || month === '?') || (!anyDate && !anyDay)) return undefined;
+  if (more !== undefined || !minutes || !hours || !dates || !days || !(month === '*' || month === '?') || (!anyDate && !anyDay))
+    return undefined;
 
   const texts = cronTexts[language];
   const list = (items: readonly string[]) => new Intl.ListFormat(language, { type: 'conjunction' }).format(items);
@@ -74,7 +82,8 @@ export function cronWords(schedule: string, language: Language, readerOffset = 0
     const at = minutes.length === 1 ? (((first + offset) % 60) + 60) % 60 : 0;
     if (allHours && minutes.length === 1) return at ? fill(texts.hour.at, { m: String(at).padStart(2, '0') }) : texts.hour.plain;
     const nthHour = minutes.length === 1 ? everyNth(hours, 24) : undefined;
-    if (nthHour && hours.length > MOST_TIMES) return fill(at ? texts.hours.at : texts.hours.plain, { n: nthHour, m: String(at).padStart(2, '0') });
+    if (nthHour && hours.length > MOST_TIMES)
+      return fill(at ? texts.hours.at : texts.hours.plain, { n: nthHour, m: String(at).padStart(2, '0') });
   }
   if (hours.length * minutes.length > MOST_TIMES) return undefined;
 

@@ -28,7 +28,9 @@ describe('the filters of matches', () => {
 it('parts matches by the day of the reader', () => {
   const at = (h: number) => ({ match_id: String(h), starts_at: new Date(2026, 10, 21, h).toISOString() }) as Match;
   expect(byDay([at(25), at(23), at(0), at(-1)]).map((d) => [d.day, d.matches.map((m) => m.match_id)])).toEqual([
-    ['2026-11-22', ['25']], ['2026-11-21', ['23', '0']], ['2026-11-20', ['-1']],
+    ['2026-11-22', ['25']],
+    ['2026-11-21', ['23', '0']],
+    ['2026-11-20', ['-1']],
   ]);
 });
 

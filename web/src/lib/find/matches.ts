@@ -29,8 +29,13 @@ export function filtersOf(query: URLSearchParams): MatchFilters {
   const short = (most: number) => (text: string) => text.length <= most;
   const agent = get('agent', short(64));
   return {
-    agent, league: get('league', short(40)), opponent: agent && get('opponent', short(64)), q: get('q', short(40)),
-    status: get('status', (s) => (STATUSES as readonly string[]).includes(s)), from: get('from', isDay), to: get('to', isDay),
+    agent,
+    league: get('league', short(40)),
+    opponent: agent && get('opponent', short(64)),
+    q: get('q', short(40)),
+    status: get('status', (s) => (STATUSES as readonly string[]).includes(s)),
+    from: get('from', isDay),
+    to: get('to', isDay),
   };
 }
 
@@ -53,10 +58,16 @@ function midnight(day: string, later = 0): Date {
 /** What the API is asked for. The day of to is part of the list. */
 export function queryOf(f: MatchFilters, cursor: string, limit: number): MatchQuery {
   return {
-    league: f.league || undefined, agent: f.agent || undefined, opponent: f.opponent || undefined, q: f.q || undefined,
+    league: f.league || undefined,
+    agent: f.agent || undefined,
+    opponent: f.opponent || undefined,
+    q: f.q || undefined,
     status: f.status === 'void' ? 'void,cancelled' : f.status || undefined,
-    from: f.from ? midnight(f.from).toISOString() : undefined, to: f.to ? midnight(f.to, 1).toISOString() : undefined,
-    order: f.status === 'scheduled' ? 'soonest' : undefined, cursor: cursor || undefined, limit,
+    from: f.from ? midnight(f.from).toISOString() : undefined,
+    to: f.to ? midnight(f.to, 1).toISOString() : undefined,
+    order: f.status === 'scheduled' ? 'soonest' : undefined,
+    cursor: cursor || undefined,
+    limit,
   };
 }
 
@@ -81,8 +92,14 @@ export function byDay(matches: readonly Match[]): { day: string; matches: Match[
 /** A day of the reader as a heading: "Saturday, 21 November", with the year when it is another one. */
 export function dayText(day: string, now: Date, language: string): string {
   const at = midnight(day);
-  return new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, { weekday: 'long', day: 'numeric', month: 'long', ...(at.getFullYear() === now.getFullYear() ? {} : { year: 'numeric' }) }).format(at);
+  return new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, {
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    ...(at.getFullYear() === now.getFullYear() ? {} : { year: 'numeric' }),
+  }).format(at);
 }
 
 /** Days from today: -1 is yesterday. */
-export const daysFrom = (day: string, now: Date): number => Math.round((midnight(day).getTime() - midnight(dayOf(now)).getTime()) / 86_400_000);
+export const daysFrom = (day: string, now: Date): number =>
+  Math.round((midnight(day).getTime() - midnight(dayOf(now)).getTime()) / 86_400_000);

@@ -4,14 +4,29 @@ import { ordered, orderOf, pressed, resultsLink, resultsOf, tableLink, type Colu
 
 const line = (name: string, rating: number, rank: number | undefined, wins: number, losses: number) =>
   ({ agent_id: name, name, rating, rank, wins, draws: 0, losses, rated_matches: wins + losses }) as Standing;
-const table = [line('Ada', 1600, 1, 9, 1), line('Bob', 1500, 2, 5, 5), line('Cy', 1400, 3, 1, 2), line('New', 1550, undefined, 2, 0), line('Low', 1300, undefined, 0, 1)];
-const names = (sort: string, text?: string) => ordered(table, orderOf(new URLSearchParams({ sort })), text).map((s) => s.name).join(' ');
+const table = [
+  line('Ada', 1600, 1, 9, 1),
+  line('Bob', 1500, 2, 5, 5),
+  line('Cy', 1400, 3, 1, 2),
+  line('New', 1550, undefined, 2, 0),
+  line('Low', 1300, undefined, 0, 1),
+];
+const names = (sort: string, text?: string) =>
+  ordered(table, orderOf(new URLSearchParams({ sort })), text)
+    .map((s) => s.name)
+    .join(' ');
 
 describe('a table of ratings', () => {
   it.each<[string, string]>([
-    ['', 'Ada New Bob Cy Low'], ['nonsense', 'Ada New Bob Cy Low'], ['-rank', 'Low Cy Bob New Ada'],
-    ['agent', 'Ada Bob Cy Low New'], ['-agent', 'New Low Cy Bob Ada'], ['rating', 'Ada New Bob Cy Low'], ['-rating', 'Low Cy Bob New Ada'],
-    ['record', 'New Ada Bob Cy Low'], ['matches', 'Ada Bob Cy New Low'],
+    ['', 'Ada New Bob Cy Low'],
+    ['nonsense', 'Ada New Bob Cy Low'],
+    ['-rank', 'Low Cy Bob New Ada'],
+    ['agent', 'Ada Bob Cy Low New'],
+    ['-agent', 'New Low Cy Bob Ada'],
+    ['rating', 'Ada New Bob Cy Low'],
+    ['-rating', 'Low Cy Bob New Ada'],
+    ['record', 'New Ada Bob Cy Low'],
+    ['matches', 'Ada Bob Cy New Low'],
   ])('sorted by %s', (sort, want) => expect(names(sort)).toBe(want));
 
   it('is filtered by a part of the name', () => expect(names('', ' b')).toBe('Bob'));
@@ -36,12 +51,26 @@ describe('a table of ratings', () => {
     ] as Standing[];
     const order = (address: string) => {
       const query = new URLSearchParams(address);
-      return ordered(games, orderOf(query), '', resultsOf(query)).map((s) => s.name).join(' ');
+      return ordered(games, orderOf(query), '', resultsOf(query))
+        .map((s) => s.name)
+        .join(' ');
     };
-    expect([order(''), order('sort=record'), order('results=played_out'), order('results=played_out&sort=rank'), order('results=none')]).toEqual(['Ada Bob New', 'Ada Bob New', 'Bob Ada New', 'Ada Bob New', 'Ada Bob New']);
+    expect([
+      order(''),
+      order('sort=record'),
+      order('results=played_out'),
+      order('results=played_out&sort=rank'),
+      order('results=none'),
+    ]).toEqual(['Ada Bob New', 'Ada Bob New', 'Bob Ada New', 'Ada Bob New', 'Ada Bob New']);
     const query = new URLSearchParams('view=ratings&sort=agent');
-    expect([resultsLink('/l/x', query, 'played_out'), resultsLink('/l/x', new URLSearchParams('results=played_out'), 'all')]).toEqual(['/l/x?view=ratings&results=played_out', '/l/x']);
-    const press = (column: Column) => tableLink('/l/x', new URLSearchParams('results=played_out'), { order: pressed(orderOf(new URLSearchParams('results=played_out')), column) });
+    expect([resultsLink('/l/x', query, 'played_out'), resultsLink('/l/x', new URLSearchParams('results=played_out'), 'all')]).toEqual([
+      '/l/x?view=ratings&results=played_out',
+      '/l/x',
+    ]);
+    const press = (column: Column) =>
+      tableLink('/l/x', new URLSearchParams('results=played_out'), {
+        order: pressed(orderOf(new URLSearchParams('results=played_out')), column),
+      });
     expect([press('rank'), press('score')]).toEqual(['/l/x?results=played_out&sort=rank', '/l/x?results=played_out&sort=-score']);
   });
 });

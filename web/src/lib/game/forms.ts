@@ -105,23 +105,40 @@ export function formOf(state: unknown): Form | undefined {
       return gridOf(s, caption);
     case 'cards':
       return {
-        kind: 'cards', caption, table: list(s['table']).map((c) => text(c)), pot: count(s['pot']), hand: count(s['hand']), total: count(s['hands_total']),
+        kind: 'cards',
+        caption,
+        table: list(s['table']).map((c) => text(c)),
+        pot: count(s['pot']),
+        hand: count(s['hand']),
+        total: count(s['hands_total']),
         log: objects(newest(s['log'])).map(said),
         hands: objects(s['hands']).map((h) => ({
-          player: player(h['player']), cards: list(h['cards']).map((c) => text(c)), dice: h['dice'] === true, out: h['out'] === true,
+          player: player(h['player']),
+          cards: list(h['cards']).map((c) => text(c)),
+          dice: h['dice'] === true,
+          out: h['out'] === true,
           ...(typeof h['chips'] === 'number' ? { chips: h['chips'] } : {}),
         })),
       };
     case 'table':
       return {
-        kind: 'table', caption, columns: list(s['columns']).map((c) => text(c)), unit: text(s['unit']), bars: s['bars'] === true,
+        kind: 'table',
+        caption,
+        columns: list(s['columns']).map((c) => text(c)),
+        unit: text(s['unit']),
+        bars: s['bars'] === true,
         rows: objects(s['rows']).map((r) => ({
-          player: player(r['player']), values: list(r['values']).map((v) => text(v)), total: text(r['total']), won: list(r['won']).filter((n) => typeof n === 'number'),
+          player: player(r['player']),
+          values: list(r['values']).map((v) => text(v)),
+          total: text(r['total']),
+          won: list(r['won']).filter((n) => typeof n === 'number'),
         })),
       };
     case 'transcript':
       return {
-        kind: 'transcript', caption, facts: objects(s['facts']).map(said),
+        kind: 'transcript',
+        caption,
+        facts: objects(s['facts']).map(said),
         lines: objects(newest(s['lines'])).map((l) => ({ ...said(l), offer: text(l['offer'], LONG) })),
       };
     default:
@@ -140,9 +157,16 @@ function gridOf(s: Members, caption: string): Grid | undefined {
     const piece = Object.hasOwn(pieces, name) ? (pieces[name] as Members | null) : null;
     return { player: player(piece?.['player']), symbol: [...text(piece?.['symbol'] ?? name)][0] ?? '' };
   });
-  const within = (v: unknown) => list(v).filter((n): n is number => typeof n === 'number' && Number.isInteger(n) && n >= 0 && n < cells.length);
+  const within = (v: unknown) =>
+    list(v).filter((n): n is number => typeof n === 'number' && Number.isInteger(n) && n >= 0 && n < cells.length);
   return {
-    kind: 'grid', rows, columns, cells, last: within(s['last']), line: within(s['line']), caption,
+    kind: 'grid',
+    rows,
+    columns,
+    cells,
+    last: within(s['last']),
+    line: within(s['line']),
+    caption,
     fen: s['board'] === 'chess' && rows === 8 && columns === 8 ? placementOf(text(s['fen'], 100)) : '',
   };
 }
@@ -151,7 +175,8 @@ function gridOf(s: Members, caption: string): Grid | undefined {
 export function placementOf(fen: string): string {
   const placement = fen.split(' ')[0] ?? '';
   const ranks = placement.split('/');
-  const fits = ranks.length === 8 && ranks.every((r) => /^[prnbqkPRNBQK1-8]+$/.test(r) && [...r].reduce((n, c) => n + (Number(c) || 1), 0) === 8);
+  const fits =
+    ranks.length === 8 && ranks.every((r) => /^[prnbqkPRNBQK1-8]+$/.test(r) && [...r].reduce((n, c) => n + (Number(c) || 1), 0) === 8);
   return fits ? placement : '';
 }
 

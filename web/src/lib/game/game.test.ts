@@ -33,7 +33,13 @@ describe('the log of a game', () => {
 
   it('reveals what agents did when the match ends, not when a turn closes', () => {
     const log = events('connect-four');
-    const open = applyEvents(emptyMatch('m'), log.slice(0, log.findIndex((e) => e.type === 'reveal')));
+    const open = applyEvents(
+      emptyMatch('m'),
+      log.slice(
+        0,
+        log.findIndex((e) => e.type === 'reveal'),
+      ),
+    );
     expect(open.rounds.slice(0, -1).some((r) => r.revealed)).toBe(false);
     const over = applyEvents(open, log.slice(log.findIndex((e) => e.type === 'reveal')));
     expect(over.rounds.every((r) => r.revealed)).toBe(true);
@@ -59,19 +65,39 @@ describe('a public state', () => {
 
   it('has points and an evaluation for each player, or none', () => {
     const at = (more: object) => snapshotOf({ players: ['a', 'b'], ...more })!.place;
-    expect(at({ points: [1], evaluation: [0.5, 'x'], game: -1, games: 1.5, turn: '3' })).toMatchObject({ points: [], evaluation: [], game: 1, games: 1, turn: 0 });
+    expect(at({ points: [1], evaluation: [0.5, 'x'], game: -1, games: 1.5, turn: '3' })).toMatchObject({
+      points: [],
+      evaluation: [],
+      game: 1,
+      games: 1,
+      turn: 0,
+    });
     expect(at({ evaluation: [-3, 9] }).evaluation).toEqual([0, 1]);
   });
 
   it.each([
-    [null], [7], [{}], [{ kind: 'constructor' }], [{ kind: 'grid' }], [{ kind: 'grid', rows: 0, columns: 3 }], [{ kind: 'grid', rows: 41, columns: 3 }], [{ kind: 'grid', rows: 1.5, columns: 3 }],
+    [null],
+    [7],
+    [{}],
+    [{ kind: 'constructor' }],
+    [{ kind: 'grid' }],
+    [{ kind: 'grid', rows: 0, columns: 3 }],
+    [{ kind: 'grid', rows: 41, columns: 3 }],
+    [{ kind: 'grid', rows: 1.5, columns: 3 }],
   ])('%j has no form', (state) => {
     expect(formOf(state)).toBeUndefined();
   });
 
   it('of a grid keeps what fits the board', () => {
     const grid = formOf({
-      kind: 'grid', rows: 2, columns: 2, cells: ['x', '', 3, 'constructor', 'x'], pieces: { x: { player: 0, symbol: 'XX' } }, last: [0, 4, -1, 'a', 0.5], line: 'no', caption: 'c'.repeat(999),
+      kind: 'grid',
+      rows: 2,
+      columns: 2,
+      cells: ['x', '', 3, 'constructor', 'x'],
+      pieces: { x: { player: 0, symbol: 'XX' } },
+      last: [0, 4, -1, 'a', 0.5],
+      line: 'no',
+      caption: 'c'.repeat(999),
     }) as Grid;
     expect(grid.cells).toEqual([{ player: 0, symbol: 'X' }, undefined, undefined, { player: -1, symbol: 'c' }]);
     expect([grid.last, grid.line, grid.fen, grid.caption.length]).toEqual([[0], [], '', 300]);
@@ -79,14 +105,31 @@ describe('a public state', () => {
 
   it('of cards, tables and transcripts leaves out what is malformed', () => {
     expect(formOf({ kind: 'cards', hands: [null, 3, { cards: 'A' }], table: 1, pot: 'x', log: [{}] })).toEqual({
-      kind: 'cards', caption: '', hands: [{ player: -1, cards: [], dice: false, out: false }], table: [], pot: 0, hand: 0, total: 0, log: [{ player: -1, text: '' }],
+      kind: 'cards',
+      caption: '',
+      hands: [{ player: -1, cards: [], dice: false, out: false }],
+      table: [],
+      pot: 0,
+      hand: 0,
+      total: 0,
+      log: [{ player: -1, text: '' }],
     });
-    expect((formOf({ kind: 'table', rows: [{ values: [1, null] }] }) as Table).rows).toEqual([{ player: -1, values: ['1', ''], total: '', won: [] }]);
-    expect((formOf({ kind: 'transcript', lines: Array(900).fill({ player: 1, text: 'x'.repeat(9999) }) }) as Transcript).lines.map((l) => l.text.length)).toEqual(Array(400).fill(4000));
+    expect((formOf({ kind: 'table', rows: [{ values: [1, null] }] }) as Table).rows).toEqual([
+      { player: -1, values: ['1', ''], total: '', won: [] },
+    ]);
+    expect(
+      (formOf({ kind: 'transcript', lines: Array(900).fill({ player: 1, text: 'x'.repeat(9999) }) }) as Transcript).lines.map(
+        (l) => l.text.length,
+      ),
+    ).toEqual(Array(400).fill(4000));
   });
 
   it.each([
-    ['rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1', 'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR'], ['8/8/8/8/8/8/8', ''], ['9/8/8/8/8/8/8/8', ''], ['"><script>/8/8/8/8/8/8/8', ''], ['', ''],
+    ['rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1', 'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR'],
+    ['8/8/8/8/8/8/8', ''],
+    ['9/8/8/8/8/8/8/8', ''],
+    ['"><script>/8/8/8/8/8/8/8', ''],
+    ['', ''],
   ])('the FEN %s stands for %j', (fen, placement) => {
     expect(placementOf(fen)).toBe(placement);
   });
@@ -115,7 +158,11 @@ describe('the moves of a match', () => {
     const m = whole('connect-four');
     const round = m.rounds[0]!;
     const id = round.turn!.toAct[0]!;
-    const changed = { ...round, lanes: { [id]: { ...round.lanes[id]!, outcome: 'timeout' as const } }, turn: { ...round.turn!, moves: [{ agent_id: id, move: '4', legal: false }] } };
+    const changed = {
+      ...round,
+      lanes: { [id]: { ...round.lanes[id]!, outcome: 'timeout' as const } },
+      turn: { ...round.turn!, moves: [{ agent_id: id, move: '4', legal: false }] },
+    };
     const then = { ...m, rounds: [changed] };
     expect(gamesOf(then, 1)[0]!.moves[0]!.manner).toBe('default');
     expect(notesOf(then, 1, points).map((n) => n.key)).toEqual(['why.late', 'then.default']);
@@ -134,7 +181,12 @@ describe('the moves of a match', () => {
   it('are said in words where something went wrong, and when a game ends', () => {
     const m = whole('connect-four');
     const ends = m.rounds.filter((r) => r.turn!.closed!.place.over).map((r) => notesOf(m, r.no, points).map((n) => n.key));
-    expect(ends).toEqual([['result.win'], ['why.late', 'then.forfeit', 'result.win'], ['result.win'], ['why.illegal', 'then.forfeit', 'result.win']]);
+    expect(ends).toEqual([
+      ['result.win'],
+      ['why.late', 'then.forfeit', 'result.win'],
+      ['result.win'],
+      ['why.illegal', 'then.forfeit', 'result.win'],
+    ]);
     expect(notesOf(m, 5, points).map((n) => n.key)).toEqual(['note.retried']);
     expect(notesOf(m, 0, points)).toEqual([]);
     expect(notesOf(whole('liars-dice'), 99, points).at(-1)!.key).toBe('result.many');
@@ -157,14 +209,24 @@ describe('the players', () => {
   it('move in turn, with their time bank', () => {
     const m = opened(1);
     const round = lastRound(m)!;
-    expect(seatedOf(m, round, round.turn!).map((s) => [s.moves, s.locked, s.bank])).toEqual([[true, false, 20], [false, false, 20]]);
+    expect(seatedOf(m, round, round.turn!).map((s) => [s.moves, s.locked, s.bank])).toEqual([
+      [true, false, 20],
+      [false, false, 20],
+    ]);
   });
 
   it('who move at once are locked in one by one', () => {
     const both = events('colonel-blotto');
     const m = applyEvents(emptyMatch('m'), both.slice(0, both.findIndex((e) => e.type === 'seat_outcome') + 1));
     const round = lastRound(m)!;
-    expect(seatedOf(m, round, round.turn!).map((s) => [s.moves, s.locked]).sort()).toEqual([[false, true], [true, false]]);
+    expect(
+      seatedOf(m, round, round.turn!)
+        .map((s) => [s.moves, s.locked])
+        .sort(),
+    ).toEqual([
+      [false, true],
+      [true, false],
+    ]);
   });
 
   it('use the bank only after the time limit of a move', () => {
@@ -173,7 +235,15 @@ describe('the players', () => {
 });
 
 describe('the evaluation', () => {
-  const place = (evaluation: number[], game = 1): Place => ({ game, games: 2, turn: 1, players: ['a', 'b'], over: false, points: [], evaluation });
+  const place = (evaluation: number[], game = 1): Place => ({
+    game,
+    games: 2,
+    turn: 1,
+    players: ['a', 'b'],
+    over: false,
+    points: [],
+    evaluation,
+  });
 
   it('swings when a player gains a quarter in a move', () => {
     expect(swingOf(place([0.5, 0.5]), place([0.2, 0.8]))).toMatchObject({ agentId: 'b' });

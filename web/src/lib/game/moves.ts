@@ -86,7 +86,8 @@ export function seatedOf(m: MatchState, round: Round, turn: Turn): Seated[] {
 }
 
 /** Seconds of a time bank that are left so long after the turn opened. */
-export const bankLeft = (bank: number, limitSeconds: number, elapsedMs: number): number => Math.max(0, bank - Math.max(0, elapsedMs / 1000 - limitSeconds));
+export const bankLeft = (bank: number, limitSeconds: number, elapsedMs: number): number =>
+  Math.max(0, bank - Math.max(0, elapsedMs / 1000 - limitSeconds));
 
 /** True where the players of a game do not sit as in the game before: their sides have been swapped. */
 export const swapped = (m: MatchState, place: Place): boolean => place.players.some((id, i) => m.order[i] !== id);

@@ -24,7 +24,8 @@ export function notesOf(m: MatchState, upTo: number, points: (n: number) => stri
   const all = Object.entries(game.points);
   const most = Math.max(...all.map(([, p]) => p));
   const first = all.filter(([, p]) => p === most);
-  if (all.length > 2) notes.push({ key: 'result.many', params: { n: game.game, list: all.map(([id, p]) => `${name(id)} ${points(p)}`).join(', ') } });
+  if (all.length > 2)
+    notes.push({ key: 'result.many', params: { n: game.game, list: all.map(([id, p]) => `${name(id)} ${points(p)}`).join(', ') } });
   else if (first.length === 1) notes.push({ key: 'result.win', params: { name: name(first[0]![0]), n: game.game } });
   else notes.push({ key: 'result.draw', params: { n: game.game } });
   return notes;

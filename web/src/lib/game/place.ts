@@ -43,7 +43,8 @@ export interface Turn {
   readonly moves: readonly PlayedMove[];
 }
 
-const numbers = (v: unknown): readonly number[] => (Array.isArray(v) && v.every((n) => typeof n === 'number' && Number.isFinite(n)) ? (v as number[]) : []);
+const numbers = (v: unknown): readonly number[] =>
+  Array.isArray(v) && v.every((n) => typeof n === 'number' && Number.isFinite(n)) ? (v as number[]) : [];
 const whole = (v: unknown): number => (typeof v === 'number' && Number.isInteger(v) && v > 0 ? v : 0);
 
 /** The place of a public state; undefined for what is none. */
@@ -56,7 +57,12 @@ export function snapshotOf(state: unknown): Snapshot | undefined {
   return {
     state,
     place: {
-      game: whole(s['game']) || 1, games: whole(s['games']) || 1, turn: whole(s['turn']), players, over: s['over'] === true, points: of(s['points']),
+      game: whole(s['game']) || 1,
+      games: whole(s['games']) || 1,
+      turn: whole(s['turn']),
+      players,
+      over: s['over'] === true,
+      points: of(s['points']),
       evaluation: of(s['evaluation']).map((e) => Math.min(1, Math.max(0, e))),
     },
   };

@@ -9,7 +9,12 @@ type Of<T extends ArenaEvent['type']> = Extract<ArenaEvent, { type: T }>;
 export function openTurn(e: Of<'round_started'>): Turn | undefined {
   const opened = snapshotOf(e.state);
   if (!opened) return undefined;
-  return { opened, toAct: e.seats_to_act ?? [], banks: Object.fromEntries((e.time_banks ?? []).map((b) => [b.agent_id, b.seconds])), moves: [] };
+  return {
+    opened,
+    toAct: e.seats_to_act ?? [],
+    banks: Object.fromEntries((e.time_banks ?? []).map((b) => [b.agent_id, b.seconds])),
+    moves: [],
+  };
 }
 
 /** The turn after its moves. */

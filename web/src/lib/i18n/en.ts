@@ -21,7 +21,7 @@ export const en = {
   'nav.language.short': 'ES',
 
   'link.lost': 'Connection lost. Reconnecting…',
-  'stale': 'Disconnected since {time}. This page updates when the arena is back.',
+  stale: 'Disconnected since {time}. This page updates when the arena is back.',
 
   'error.network.title': 'Can’t reach the arena',
   'error.network.text': 'Matches continue without this page, so you won’t miss anything. Reconnecting automatically.',
@@ -112,10 +112,14 @@ export const en = {
   'match.result': 'Result',
   'match.ratings.none': 'Unrated match. Ratings are unchanged.',
   'match.fell.behind_one': '{name} won but lost rating points: {n} round didn’t count for both sides, and {name} was behind in the rest.',
-  'match.fell.behind_other': '{name} won but lost rating points: {n} rounds didn’t count for both sides, and {name} was behind in the rest.',
-  'match.fell.level_one': '{name} won but lost rating points: without the {n} round that didn’t count for both sides it was a draw, and a draw costs the higher rated.',
-  'match.fell.level_other': '{name} won but lost rating points: without the {n} rounds that didn’t count for both sides it was a draw, and a draw costs the higher rated.',
-  'match.fell.rounds': '{name} won but lost rating points: every round is rated on its own here, and a favorite is expected to win more of them.',
+  'match.fell.behind_other':
+    '{name} won but lost rating points: {n} rounds didn’t count for both sides, and {name} was behind in the rest.',
+  'match.fell.level_one':
+    '{name} won but lost rating points: without the {n} round that didn’t count for both sides it was a draw, and a draw costs the higher rated.',
+  'match.fell.level_other':
+    '{name} won but lost rating points: without the {n} rounds that didn’t count for both sides it was a draw, and a draw costs the higher rated.',
+  'match.fell.rounds':
+    '{name} won but lost rating points: every round is rated on its own here, and a favorite is expected to win more of them.',
   'match.back.live': 'Back to live',
   'match.timeline': 'Rounds',
   'match.timeline.cell': 'Round {n}: {right} right, {wrong} wrong, {none} without an answer',
@@ -448,7 +452,8 @@ export const en = {
   'agent.pause.failing': 'paused: it failed too many rounds in a row',
   'agent.pause.rate_limit': 'Paused: it hit its rate limit. Back in {time}.',
   'agent.pause.rate_limit.plain': 'Paused: it hit its rate limit. It resumes automatically.',
-  'agent.pause.expired': 'expired: its endpoint did not pass a check for seven days. Its owner can fix it and check it again, or change the endpoint.',
+  'agent.pause.expired':
+    'expired: its endpoint did not pass a check for seven days. Its owner can fix it and check it again, or change the endpoint.',
   'agent.pause.owner': 'paused by its owner',
   'agent.pause.admin': 'paused by the arena',
   'agent.owner': 'by {name}',

@@ -20,7 +20,7 @@ export const es: Dictionary = {
   'nav.language.short': 'EN',
 
   'link.lost': 'sin conexión, se reintenta',
-  'stale': 'Sin conexión desde las {time}. Esta página se actualizará cuando vuelva Agora Arena.',
+  stale: 'Sin conexión desde las {time}. Esta página se actualizará cuando vuelva Agora Arena.',
 
   'error.network.title': 'No hay conexión con Agora Arena',
   'error.network.text': 'No se pierde nada: las partidas siguen sin esta página. Se vuelve a intentar sin que hagas nada.',
@@ -78,7 +78,8 @@ export const es: Dictionary = {
   'match.delayed.hint': 'Lo que ocurre se muestra {s} segundos después; el resultado, cuando se ha mostrado la última ronda.',
   'match.delayed.waiting': 'Ya empezó. Todo se muestra {s} segundos después.',
   'match.sealed': 'sellada',
-  'match.sealed.hint': 'Las respuestas quedan ocultas hasta que todos los agentes hayan respondido. La prueba demuestra que la respuesta no se cambió después.',
+  'match.sealed.hint':
+    'Las respuestas quedan ocultas hasta que todos los agentes hayan respondido. La prueba demuestra que la respuesta no se cambió después.',
   'match.round': 'Ronda {n}',
   'match.round.of': 'Ronda {n} de {total}',
   'match.round.short': 'R{n}',
@@ -110,10 +111,14 @@ export const es: Dictionary = {
   'match.draw.many': 'Empate en el primer puesto',
   'match.result': 'Resultado',
   'match.ratings.none': 'No cambió ninguna puntuación: la partida no era puntuada.',
-  'match.fell.behind_one': '{name} ganó y aun así perdió puntuación: no se compara la {n} ronda que no contó para ambos lados, y sin ella {name} iba por detrás.',
-  'match.fell.behind_other': '{name} ganó y aun así perdió puntuación: no se comparan las {n} rondas que no contaron para ambos lados, y sin ellas {name} iba por detrás.',
-  'match.fell.level_one': '{name} ganó y aun así perdió puntuación: no se compara la {n} ronda que no contó para ambos lados. Sin ella iban iguales, y un empate le cuesta a quien tiene más puntuación.',
-  'match.fell.level_other': '{name} ganó y aun así perdió puntuación: no se comparan las {n} rondas que no contaron para ambos lados. Sin ellas iban iguales, y un empate le cuesta a quien tiene más puntuación.',
+  'match.fell.behind_one':
+    '{name} ganó y aun así perdió puntuación: no se compara la {n} ronda que no contó para ambos lados, y sin ella {name} iba por detrás.',
+  'match.fell.behind_other':
+    '{name} ganó y aun así perdió puntuación: no se comparan las {n} rondas que no contaron para ambos lados, y sin ellas {name} iba por detrás.',
+  'match.fell.level_one':
+    '{name} ganó y aun así perdió puntuación: no se compara la {n} ronda que no contó para ambos lados. Sin ella iban iguales, y un empate le cuesta a quien tiene más puntuación.',
+  'match.fell.level_other':
+    '{name} ganó y aun así perdió puntuación: no se comparan las {n} rondas que no contaron para ambos lados. Sin ellas iban iguales, y un empate le cuesta a quien tiene más puntuación.',
   'match.fell.rounds': '{name} ganó y aun así perdió puntuación: aquí se compara ronda a ronda, y un favorito debe ganar más.',
   'match.back.live': 'Volver al vivo',
   'match.timeline': 'Rondas',
@@ -447,7 +452,8 @@ export const es: Dictionary = {
   'agent.pause.failing': 'en pausa: falló demasiadas rondas seguidas',
   'agent.pause.rate_limit': 'en pausa: dijo que estaba ocupado. Vuelve en {time}.',
   'agent.pause.rate_limit.plain': 'en pausa: dijo que estaba ocupado. Vuelve solo.',
-  'agent.pause.expired': 'caducado: su dirección no superó ninguna comprobación en siete días. Su propietario puede arreglarla y comprobarla de nuevo, o cambiarla.',
+  'agent.pause.expired':
+    'caducado: su dirección no superó ninguna comprobación en siete días. Su propietario puede arreglarla y comprobarla de nuevo, o cambiarla.',
   'agent.pause.owner': 'en pausa por su propietario',
   'agent.pause.admin': 'en pausa por Agora Arena',
   'agent.owner': 'de {name}',

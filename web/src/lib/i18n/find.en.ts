@@ -71,7 +71,8 @@ export const findEn = {
   'board.results.all': 'All results',
   'board.results.played_out': 'Played out only',
   'board.results.all.hint': 'Records and scores count all games, forfeits too. Rank and rating are by matches.',
-  'board.results.played_out.hint': 'Records and scores count only games that ended by their rules with legal moves of both sides. Rank and rating are by matches and count all results.',
+  'board.results.played_out.hint':
+    'Records and scores count only games that ended by their rules with legal moves of both sides. Rank and rating are by matches and count all results.',
   'board.score': 'Score',
   'board.games': 'Games W · D · L',
   'board.forfeits': 'Forfeits',
@@ -82,7 +83,7 @@ export const findEn = {
   'board.no_shows': '{n} by a no-show',
   'board.faults': '{n} by another fault',
 
-  'first': 'First move',
+  first: 'First move',
   'first.won': 'won',
   'first.drawn': 'drawn',
   'first.lost': 'lost',

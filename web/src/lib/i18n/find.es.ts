@@ -71,8 +71,10 @@ export const findEs: Record<FindKey, string> = {
   'board.results': 'Partidas que cuentan',
   'board.results.all': 'Todos los resultados',
   'board.results.played_out': 'Solo partidas completas',
-  'board.results.all.hint': 'El balance y la puntuación cuentan todas las partidas, también las perdidas por falta de jugada. El puesto y el rating dependen de los encuentros.',
-  'board.results.played_out.hint': 'El balance y la puntuación cuentan solo las partidas que acabaron según sus reglas, con jugadas legales de ambos lados. El puesto y el rating dependen de los encuentros y cuentan todos los resultados.',
+  'board.results.all.hint':
+    'El balance y la puntuación cuentan todas las partidas, también las perdidas por falta de jugada. El puesto y el rating dependen de los encuentros.',
+  'board.results.played_out.hint':
+    'El balance y la puntuación cuentan solo las partidas que acabaron según sus reglas, con jugadas legales de ambos lados. El puesto y el rating dependen de los encuentros y cuentan todos los resultados.',
   'board.score': 'Puntuación',
   'board.games': 'Partidas G · E · P',
   'board.forfeits': 'Sin jugada',
@@ -83,7 +85,7 @@ export const findEs: Record<FindKey, string> = {
   'board.no_shows': '{n} por incomparecencia',
   'board.faults': '{n} por otro fallo',
 
-  'first': 'Primera jugada',
+  first: 'Primera jugada',
   'first.won': 'ganó',
   'first.drawn': 'empató',
   'first.lost': 'perdió',

@@ -29,7 +29,8 @@ class Words {
 
   readonly t = (key: Key, params: Params = {}): string => fill(this.#words[key], params);
 
-  readonly tn = (base: PluralKey, n: number, params: Params = {}): string => fill(this.#words[`${base}_${form(this.language, n)}` as Key], { n, ...params });
+  readonly tn = (base: PluralKey, n: number, params: Params = {}): string =>
+    fill(this.#words[`${base}_${form(this.language, n)}` as Key], { n, ...params });
 
   /** The text of a key that is put together from data, or the fallback when there is none. */
   readonly tx = (key: string, fallback: string, params: Params = {}): string =>
@@ -64,8 +65,10 @@ export function textsOf<K extends string>(en: Readonly<Record<K, string>>, es: R
   const dictionary = () => (words.language === 'es' ? es : en);
   return {
     t: (key: K, params: Params = {}): string => fill(dictionary()[key], params),
-    tn: (base: PluralOf<K>, n: number, params: Params = {}): string => fill(dictionary()[`${base}_${form(words.language, n)}` as K], { n, ...params }),
+    tn: (base: PluralOf<K>, n: number, params: Params = {}): string =>
+      fill(dictionary()[`${base}_${form(words.language, n)}` as K], { n, ...params }),
     /** The text of a key that is put together from data, or the fallback when there is none. */
-    tx: (key: string, fallback: string, params: Params = {}): string => (Object.hasOwn(dictionary(), key) ? fill(dictionary()[key as K], params) : fallback),
+    tx: (key: string, fallback: string, params: Params = {}): string =>
+      Object.hasOwn(dictionary(), key) ? fill(dictionary()[key as K], params) : fallback,
   };
 }

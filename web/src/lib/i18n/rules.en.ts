@@ -36,11 +36,13 @@ export const rulesEn = {
   'rules.game.bank': 'Beyond that, each agent has {s} more seconds for the whole match.',
   'rules.game.legal': 'Agents receive the list of their legal moves.',
   'rules.game.legal.none': 'Agents do not receive a list of legal moves.',
-  'rules.game.illegal': 'After an illegal move the agent is asked once more. A second one, or none in time, loses the game, unless the game has a default move.',
+  'rules.game.illegal':
+    'After an illegal move the agent is asked once more. A second one, or none in time, loses the game, unless the game has a default move.',
   'rules.game.tokens': 'Answers of more than {n} tokens count as illegal moves.',
   'rules.game.sealed': 'Moves and positions are shown at once; the agents’ thoughts and hidden cards stay sealed until the match ends.',
   'rules.game.delayed': 'Everything is shown {s} seconds after it happens.',
-  'rules.game.delayed.hidden': 'Everything is shown {s} seconds after it happens; thoughts and hidden cards stay sealed until the match ends.',
+  'rules.game.delayed.hidden':
+    'Everything is shown {s} seconds after it happens; thoughts and hidden cards stay sealed until the match ends.',
   'rules.game.best_of': 'A meeting is the best of {n} matches; draws are played again.',
   'rules.game.name.chess': 'Chess',
   'rules.game.name.connect_four': 'Connect four',
@@ -68,14 +70,16 @@ export const rulesEn = {
   'rules.judge.partial': 'Partly right answers earn partial points.',
   'rules.judge.panel': 'Judge agents compare the answers twice, with the order swapped. A judge that contradicts itself counts as a tie.',
   'rules.judge.panel.of_one': '{n} judge agent compares the answers, in both orders; if it changes its mind with the order it says tie.',
-  'rules.judge.panel.of_other': '{n} judge agents compare the answers twice, with the order swapped. A judge that contradicts itself counts as a tie. The majority decides.',
+  'rules.judge.panel.of_other':
+    '{n} judge agents compare the answers twice, with the order swapped. A judge that contradicts itself counts as a tie. The majority decides.',
   'rules.judge.crowd': 'Spectators vote on anonymous answers for {s} seconds. With fewer than {least} votes the round doesn’t count.',
   'rules.judge.model': 'A language model compares the answers, in both orders; if it changes its mind with the order it says tie.',
   'rules.criteria': 'Judged by: {text}',
   'rules.judge.other': 'Judge: {kind}.',
   'rules.generator': 'Fresh questions are generated for every round ({name}).',
   'rules.sealed': 'Answers stay sealed until everyone has answered.',
-  'rules.delayed': 'Everything is shown {s} seconds after it happens, of an open round the task alone; the result comes when the last round has been shown.',
+  'rules.delayed':
+    'Everything is shown {s} seconds after it happens, of an open round the task alone; the result comes when the last round has been shown.',
   'rules.live': 'Everything the agents report is shown at once.',
   'rules.rated': 'Matches are rated: every agent starts at 1500.',
   'rules.unrated': 'Matches are not rated.',
@@ -105,8 +109,10 @@ export const rulesEn = {
   'league.archived': 'This league is archived. Its results stay; it starts no more matches.',
   'league.enter': 'Enter an agent',
   'league.enter.none': 'You have no other agent that could enter.',
-  'league.removed_one': '1 question was removed after it had been played. Its rounds are void; eliminations and finished seasons stay as they were.',
-  'league.removed_other': '{n} questions were removed after they had been played. Their rounds are void; eliminations and finished seasons stay as they were.',
+  'league.removed_one':
+    '1 question was removed after it had been played. Its rounds are void; eliminations and finished seasons stay as they were.',
+  'league.removed_other':
+    '{n} questions were removed after they had been played. Their rounds are void; eliminations and finished seasons stay as they were.',
 } as const;
 
 export type RulesKey = keyof typeof rulesEn;

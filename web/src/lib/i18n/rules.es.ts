@@ -18,7 +18,8 @@ export const rulesEs: Readonly<Record<RulesKey, string>> = {
   'rules.tokens': 'Las respuestas de más de {n} tokens se marcan.',
   'rules.tokens.zero': 'Las respuestas de más de {n} tokens no puntúan.',
   'rules.cost': 'Un agente puede ofrecer su trabajo por hasta {n} USD por ronda; no se cobra nada.',
-  'rules.canary': 'Aproximadamente una de cada {n} rondas es una pregunta trampa que descubre respuestas copiadas. Cualquier opción puntúa.',
+  'rules.canary':
+    'Aproximadamente una de cada {n} rondas es una pregunta trampa que descubre respuestas copiadas. Cualquier opción puntúa.',
   'rules.champion': 'Campeón: {id}.',
   'rules.seats': 'De {min} a {max} plazas.',
   'rules.seats.exact': '{n} plazas.',
@@ -37,11 +38,14 @@ export const rulesEs: Readonly<Record<RulesKey, string>> = {
   'rules.game.bank': 'Además, cada agente tiene {s} segundos más para toda la partida.',
   'rules.game.legal': 'Los agentes reciben la lista de sus jugadas legales.',
   'rules.game.legal.none': 'Los agentes no reciben una lista de jugadas legales.',
-  'rules.game.illegal': 'Tras una jugada ilegal se pregunta al agente una vez más. Con la segunda, o sin jugada a tiempo, pierde el juego, salvo que este tenga una jugada por defecto.',
+  'rules.game.illegal':
+    'Tras una jugada ilegal se pregunta al agente una vez más. Con la segunda, o sin jugada a tiempo, pierde el juego, salvo que este tenga una jugada por defecto.',
   'rules.game.tokens': 'Las respuestas de más de {n} tokens cuentan como jugadas ilegales.',
-  'rules.game.sealed': 'Las jugadas y posiciones se muestran al momento; las ideas de los agentes y las cartas ocultas siguen selladas hasta que acaba la partida.',
+  'rules.game.sealed':
+    'Las jugadas y posiciones se muestran al momento; las ideas de los agentes y las cartas ocultas siguen selladas hasta que acaba la partida.',
   'rules.game.delayed': 'Todo se muestra {s} segundos después.',
-  'rules.game.delayed.hidden': 'Todo se muestra {s} segundos después; las ideas y las cartas ocultas siguen selladas hasta que acaba la partida.',
+  'rules.game.delayed.hidden':
+    'Todo se muestra {s} segundos después; las ideas y las cartas ocultas siguen selladas hasta que acaba la partida.',
   'rules.game.best_of': 'Un encuentro es al mejor de {n} partidas; los empates se repiten.',
   'rules.game.name.chess': 'Ajedrez',
   'rules.game.name.connect_four': 'Cuatro en raya',
@@ -69,14 +73,16 @@ export const rulesEs: Readonly<Record<RulesKey, string>> = {
   'rules.judge.partial': 'Lo que está bien en parte da una parte de los puntos.',
   'rules.judge.panel': 'Agentes jueces comparan las respuestas, en ambos órdenes; quien cambia de opinión con el orden dice empate.',
   'rules.judge.panel.of_one': '{n} agente juez compara las respuestas, en ambos órdenes; si cambia de opinión con el orden dice empate.',
-  'rules.judge.panel.of_other': '{n} agentes jueces comparan las respuestas, en ambos órdenes; quien cambia de opinión con el orden dice empate. Decide más de la mitad.',
+  'rules.judge.panel.of_other':
+    '{n} agentes jueces comparan las respuestas, en ambos órdenes; quien cambia de opinión con el orden dice empate. Decide más de la mitad.',
   'rules.judge.crowd': 'El público vota respuestas sin nombre durante {s} segundos. Con menos de {least} votos la ronda es nula.',
   'rules.judge.model': 'Un modelo de lenguaje compara las respuestas, en ambos órdenes; si cambia de opinión con el orden dice empate.',
   'rules.criteria': 'Se juzga por: {text}',
   'rules.judge.other': 'Juez: {kind}.',
   'rules.generator': 'Las preguntas se crean de nuevo en cada ronda ({name}).',
   'rules.sealed': 'Las respuestas quedan selladas hasta que todos hayan respondido.',
-  'rules.delayed': 'Todo se muestra {s} segundos después de que ocurre, y de una ronda abierta solo la tarea; el resultado llega cuando se ha mostrado la última ronda.',
+  'rules.delayed':
+    'Todo se muestra {s} segundos después de que ocurre, y de una ronda abierta solo la tarea; el resultado llega cuando se ha mostrado la última ronda.',
   'rules.live': 'Todo lo que cuentan los agentes se muestra al momento.',
   'rules.rated': 'Las partidas puntúan: todo agente empieza con 1500.',
   'rules.unrated': 'Las partidas no puntúan.',
@@ -106,6 +112,8 @@ export const rulesEs: Readonly<Record<RulesKey, string>> = {
   'league.archived': 'Esta liga está archivada. Sus resultados se conservan; no empieza más partidas.',
   'league.enter': 'Inscribir un agente',
   'league.enter.none': 'No tienes ningún otro agente que pueda entrar.',
-  'league.removed_one': 'Se retiró 1 pregunta después de jugarse. Sus rondas quedan anuladas; las eliminaciones y las temporadas terminadas no cambian.',
-  'league.removed_other': 'Se retiraron {n} preguntas después de jugarse. Sus rondas quedan anuladas; las eliminaciones y las temporadas terminadas no cambian.',
+  'league.removed_one':
+    'Se retiró 1 pregunta después de jugarse. Sus rondas quedan anuladas; las eliminaciones y las temporadas terminadas no cambian.',
+  'league.removed_other':
+    'Se retiraron {n} preguntas después de jugarse. Sus rondas quedan anuladas; las eliminaciones y las temporadas terminadas no cambian.',
 };

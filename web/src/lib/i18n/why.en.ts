@@ -20,7 +20,8 @@ export const whyEn = {
   'note.needs_agents': 'it needs {least} idle agents and has {has}',
   'note.budgets_stop': 'it needs {least} idle agents and has {has}; their owners’ budgets stop {stopped} more',
   'note.just_met': 'the {idle} free agents have just played each other and need new opponents',
-  'note.waits_for_opponent': 'the {idle} free agents have just played each other or can meet only unrated; they wait up to {seconds} s for new opponents',
+  'note.waits_for_opponent':
+    'the {idle} free agents have just played each other or can meet only unrated; they wait up to {seconds} s for new opponents',
   'note.only_unrated': 'the {idle} free agents can meet only unrated: they have the same owner, or have met {meetings} times in 24 hours',
   'note.waits_for_agent': 'round {round} waits for {agent}',
   'note.waits_for_budget': 'round {round} waits for {agent}, which its owner’s budget stops',

@@ -20,8 +20,10 @@ export const whyEs: Readonly<Record<WhyKey, string>> = {
   'note.needs_agents': 'necesita {least} agentes libres y tiene {has}',
   'note.budgets_stop': 'necesita {least} agentes libres y tiene {has}; el presupuesto de sus propietarios frena a {stopped} más',
   'note.just_met': 'los {idle} agentes libres acaban de enfrentarse y esperan a otros rivales',
-  'note.waits_for_opponent': 'los {idle} agentes libres acaban de enfrentarse o solo pueden jugar partidas amistosas; esperan hasta {seconds} s a otros rivales',
-  'note.only_unrated': 'los {idle} agentes libres solo pueden jugar partidas amistosas: son del mismo propietario o ya se han visto {meetings} veces en 24 horas',
+  'note.waits_for_opponent':
+    'los {idle} agentes libres acaban de enfrentarse o solo pueden jugar partidas amistosas; esperan hasta {seconds} s a otros rivales',
+  'note.only_unrated':
+    'los {idle} agentes libres solo pueden jugar partidas amistosas: son del mismo propietario o ya se han visto {meetings} veces en 24 horas',
   'note.waits_for_agent': 'la ronda {round} espera a {agent}',
   'note.waits_for_budget': 'la ronda {round} espera a {agent}, al que frena el presupuesto de su propietario',
   'note.gathers': '{ready} agentes están listos y {playing} aún juegan en otra liga',

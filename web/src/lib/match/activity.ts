@@ -32,8 +32,15 @@ export interface Activity {
 }
 
 const KINDS: Partial<Record<Entry['type'], Kind>> = {
-  thinking: 'thinking', tool_call: 'tool', tool_response: 'tool', spawn_subagent: 'subagent', subagent_done: 'subagent', intermediate_result: 'note',
-  error: 'trouble', agent_paused: 'trouble', agent_resumed: 'trouble',
+  thinking: 'thinking',
+  tool_call: 'tool',
+  tool_response: 'tool',
+  spawn_subagent: 'subagent',
+  subagent_done: 'subagent',
+  intermediate_result: 'note',
+  error: 'trouble',
+  agent_paused: 'trouble',
+  agent_resumed: 'trouble',
 };
 
 const MOST_TOOLS = 3;
@@ -64,7 +71,10 @@ export function activityOf(entries: readonly Entry[], startedAt: string): Activi
   }
   const tools = [...uses].map(([name, count]) => ({ name, count })).sort((a, b) => b.count - a.count);
   return {
-    spans: spans.slice(-MOST_SPANS), counts, tools: tools.slice(0, MOST_TOOLS), otherTools: tools.slice(MOST_TOOLS).reduce((n, t) => n + t.count, 0),
+    spans: spans.slice(-MOST_SPANS),
+    counts,
+    tools: tools.slice(0, MOST_TOOLS),
+    otherTools: tools.slice(MOST_TOOLS).reduce((n, t) => n + t.count, 0),
   };
 }
 

@@ -17,5 +17,7 @@ export function announcementOf(match: MatchState): string {
   }
   if (last.turn) return '';
   if (!last.closedAt) return t('match.announce.round', { n: last.no, task: last.debate?.motion ?? last.task.description });
-  return last.correct ? t('match.announce.closed', { n: last.no, correct: last.correct }) : t('match.announce.closed.plain', { n: last.no });
+  return last.correct
+    ? t('match.announce.closed', { n: last.no, correct: last.correct })
+    : t('match.announce.closed.plain', { n: last.no });
 }

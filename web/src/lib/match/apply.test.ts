@@ -5,7 +5,10 @@ import { applyEvent, applyEvents } from './apply';
 import { emptyMatch, fromSnapshot, isOver, lastRound, ranking, verdict, type MatchState } from './state';
 
 const read = (name: string): ArenaEvent[] =>
-  readFileSync(`src/lib/fixtures/${name}.jsonl`, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as ArenaEvent);
+  readFileSync(`src/lib/fixtures/${name}.jsonl`, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as ArenaEvent);
 
 const logs = ['duel', 'table', 'elimination', 'debate', 'vote'] as const;
 const start = emptyMatch('m');
@@ -78,17 +81,46 @@ describe.each(logs)('applyEvent on the log %s', (name) => {
   });
 
   it('starts from a snapshot as from nothing', () => {
-    const seats = whole.order.map((id) => ({ agent_id: id, name: whole.seats[id]!.name, owner_id: 'ow_1', points: 3, place: 2, state: 'out' as const, out_round: 1 }));
+    const seats = whole.order.map((id) => ({
+      agent_id: id,
+      name: whole.seats[id]!.name,
+      owner_id: 'ow_1',
+      points: 3,
+      place: 2,
+      state: 'out' as const,
+      out_round: 1,
+    }));
     const snapshot = fromSnapshot({
-      match_id: 'm', league: whole.league, status: 'finished', started_at: whole.startedAt!, finished_at: whole.finishedAt!, rated: whole.rated, round: 9, total_rounds: null,
-      format: whole.format, judge: 'choice', visibility: 'live', time_limit_seconds: 12, viewers: 0, seats, created_at: '', starts_at: whole.startsAt!, seq: log.length,
+      match_id: 'm',
+      league: whole.league,
+      status: 'finished',
+      started_at: whole.startedAt!,
+      finished_at: whole.finishedAt!,
+      rated: whole.rated,
+      round: 9,
+      total_rounds: null,
+      format: whole.format,
+      judge: 'choice',
+      visibility: 'live',
+      time_limit_seconds: 12,
+      viewers: 0,
+      seats,
+      created_at: '',
+      starts_at: whole.startsAt!,
+      seq: log.length,
     });
     // Of the snapshot, only how many rounds it counted outlasts the first event.
-    for (const n of [1, 5, log.length]) expect(applyEvents(snapshot, log.slice(0, n))).toEqual({ ...applyEvents(start, log.slice(0, n)), counted: 9 });
+    for (const n of [1, 5, log.length])
+      expect(applyEvents(snapshot, log.slice(0, n))).toEqual({ ...applyEvents(start, log.slice(0, n)), counted: 9 });
   });
 });
 
-it.each([['live', false, 0], ['sealed', true, 0], ['delayed:30', false, 30_000], ['delayed:x', false, 0]])('%s is shown so', (visibility, sealed, delayMs) => {
+it.each([
+  ['live', false, 0],
+  ['sealed', true, 0],
+  ['delayed:30', false, 30_000],
+  ['delayed:x', false, 0],
+])('%s is shown so', (visibility, sealed, delayMs) => {
   const event = read('duel').find((e) => e.type === 'match_started')!;
   expect(applyEvent(start, { ...event, seq: 1, visibility } as ArenaEvent)).toMatchObject({ sealed, delayMs });
 });
@@ -98,7 +130,13 @@ describe('a sealed duel', () => {
   const upTo = (type: ArenaEvent['type']) => applyEvents(start, log.slice(0, log.findIndex((e) => e.type === type) + 1));
 
   it('shows commitments and no text before the reveal', () => {
-    const m = applyEvents(start, log.slice(0, log.findIndex((e) => e.type === 'reveal')));
+    const m = applyEvents(
+      start,
+      log.slice(
+        0,
+        log.findIndex((e) => e.type === 'reveal'),
+      ),
+    );
     const lanes = Object.values(lastRound(m)!.lanes);
     expect(lanes.map((l) => l.phase)).toEqual(['answered', 'answered']);
     for (const lane of lanes) {
@@ -124,7 +162,9 @@ describe('a sealed duel', () => {
   });
 
   it('marks the answer that is over its token limit when the round has closed', () => {
-    const marked = log.map((e): ArenaEvent => (e.type === 'round_closed' && e.round === 1 ? { ...e, seats: e.seats.map((s, i) => (i ? s : { ...s, over_max_tokens: true })) } : e));
+    const marked = log.map((e): ArenaEvent =>
+      e.type === 'round_closed' && e.round === 1 ? { ...e, seats: e.seats.map((s, i) => (i ? s : { ...s, over_max_tokens: true })) } : e,
+    );
     const m = applyEvents(start, marked);
     expect(m.rounds.flatMap((r) => Object.values(r.lanes)).filter((l) => l.overTokens).length).toBe(1);
   });
@@ -175,7 +215,14 @@ describe('what should not happen', () => {
   it('a taken-over round keeps its answers', () => {
     const id = running.order[0]!;
     const answered = applyEvent(running, {
-      ...next, type: 'seat_outcome', agent_id: id, round: 1, outcome: 'answered', elapsed_ms: 900, attempts: 1, commitment: 'ab',
+      ...next,
+      type: 'seat_outcome',
+      agent_id: id,
+      round: 1,
+      outcome: 'answered',
+      elapsed_ms: 900,
+      attempts: 1,
+      commitment: 'ab',
     });
     const again = applyEvent(answered, { ...round, seq: 5, interrupted: true } as ArenaEvent);
     expect(lastRound(again)).toMatchObject({ no: 1, interrupted: true });
@@ -195,10 +242,23 @@ describe('what should not happen', () => {
 
   it('a match that ends before it began is canceled, unless its snapshot says that it is void', () => {
     const scheduled = read('duel').find((e) => e.type === 'match_scheduled')!;
-    const end = { match_id: 'm', seq: 2, ts: scheduled.ts, type: 'match_void', league: 'trivia', reason: 'rain', void_code: 'operator' } as ArenaEvent;
+    const end = {
+      match_id: 'm',
+      seq: 2,
+      ts: scheduled.ts,
+      type: 'match_void',
+      league: 'trivia',
+      reason: 'rain',
+      void_code: 'operator',
+    } as ArenaEvent;
     const ended = (before: MatchState, last = end) => applyEvents(before, [{ ...scheduled, seq: 1 } as ArenaEvent, last]).status;
     const snapshot = (status: MatchStatus) => fromSnapshot({ match_id: 'm', status, seats: [], visibility: 'sealed' } as unknown as Match);
-    expect([start, ...(['scheduled', 'cancelled', 'void'] as const).map(snapshot)].map((before) => ended(before))).toEqual(['cancelled', 'cancelled', 'cancelled', 'void']);
+    expect([start, ...(['scheduled', 'cancelled', 'void'] as const).map(snapshot)].map((before) => ended(before))).toEqual([
+      'cancelled',
+      'cancelled',
+      'cancelled',
+      'void',
+    ]);
     expect(ended(start, { ...end, void_code: 'too_few_agents' } as ArenaEvent)).toBe('void');
   });
 });

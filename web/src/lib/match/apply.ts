@@ -38,7 +38,12 @@ function dispatch(state: MatchState, event: ArenaEvent): MatchState {
       // The first event of a log: what a snapshot knew of the end is not shown yet.
       return withSeats(
         {
-          ...emptyMatch(state.id), viewers: state.viewers, counted: state.counted, league: event.league, rated: event.rated, startsAt: event.starts_at,
+          ...emptyMatch(state.id),
+          viewers: state.viewers,
+          counted: state.counted,
+          league: event.league,
+          rated: event.rated,
+          startsAt: event.starts_at,
           ...(state.madeVoid ? { madeVoid: true } : {}),
           ...(event.unrated_reason ? { unrated: event.unrated_reason } : {}),
         },
@@ -47,8 +52,14 @@ function dispatch(state: MatchState, event: ArenaEvent): MatchState {
     case 'match_started':
       return withSeats(
         {
-          ...state, league: event.league, format: event.format, ...shownAs(event.visibility), rated: event.rated,
-          totalRounds: event.total_rounds ?? null, status: 'running', startedAt: event.ts,
+          ...state,
+          league: event.league,
+          format: event.format,
+          ...shownAs(event.visibility),
+          rated: event.rated,
+          totalRounds: event.total_rounds ?? null,
+          status: 'running',
+          startedAt: event.ts,
         },
         event.seats,
       );
@@ -58,7 +69,8 @@ function dispatch(state: MatchState, event: ArenaEvent): MatchState {
       return seatOutcome(state, event);
     case 'vote_opened':
       return withRound(state, event.round, (round) => ({
-        ...round, vote: { until: event.until, criteria: event.criteria, entries: event.entries },
+        ...round,
+        vote: { until: event.until, criteria: event.criteria, entries: event.entries },
       }));
     case 'reveal':
       return reveal(state, event);
@@ -70,7 +82,11 @@ function dispatch(state: MatchState, event: ArenaEvent): MatchState {
       return matchFinished(state, event);
     case 'match_void':
       return {
-        ...state, status: canceled(state, event.void_code) ? 'cancelled' : 'void', voidReason: event.reason, voidCode: event.void_code, finishedAt: event.ts,
+        ...state,
+        status: canceled(state, event.void_code) ? 'cancelled' : 'void',
+        voidReason: event.reason,
+        voidCode: event.void_code,
+        finishedAt: event.ts,
       };
     case 'thinking':
     case 'spawn_subagent':
@@ -92,7 +108,13 @@ function withSeats(state: MatchState, briefs: readonly SeatBrief[]): MatchState 
   const seats: Record<string, Seat> = {};
   for (const b of briefs) {
     seats[b.agent_id] = {
-      id: b.agent_id, name: b.name, ...(b.version ? { version: b.version } : {}), points: 0, place: 0, state: 'active', outRound: 0,
+      id: b.agent_id,
+      name: b.name,
+      ...(b.version ? { version: b.version } : {}),
+      points: 0,
+      place: 0,
+      state: 'active',
+      outRound: 0,
     };
   }
   return { ...state, seats, order: briefs.map((b) => b.agent_id) };
@@ -107,9 +129,19 @@ function roundStarted(state: MatchState, e: Of<'round_started'>): MatchState {
     if (state.seats[id]?.state === 'active') lanes[id] ??= newLane(id);
   }
   const round: Round = {
-    no, task: e.task, ...(e.debate ? { debate: debateOf(e.debate) } : {}), ...(e.sudden_death ? { suddenDeath: e.sudden_death } : {}), ...(turn ? { turn } : {}),
-    ballots: [], limitSeconds: e.time_limit_seconds, startedAt: e.ts, deadline: e.deadline,
-    interrupted: e.interrupted ?? false, revealed: false, lanes, standings: [],
+    no,
+    task: e.task,
+    ...(e.debate ? { debate: debateOf(e.debate) } : {}),
+    ...(e.sudden_death ? { suddenDeath: e.sudden_death } : {}),
+    ...(turn ? { turn } : {}),
+    ballots: [],
+    limitSeconds: e.time_limit_seconds,
+    startedAt: e.ts,
+    deadline: e.deadline,
+    interrupted: e.interrupted ?? false,
+    revealed: false,
+    lanes,
+    standings: [],
   };
   const rounds = before ? state.rounds.map((r) => (r === before ? round : r)) : [...state.rounds, round];
   return { ...state, status: 'running', rounds };
@@ -145,10 +177,7 @@ function addEntry(entries: readonly Entry[], e: ArenaEvent): readonly Entry[] {
     const open = entries[at];
     if (open) return entries.with(at, { ...open, end: { seq: e.seq ?? 0, ts: e.ts, body } });
   }
-  return [
-    ...entries,
-    { seq: e.seq ?? 0, ts: e.ts, type: e.type, body, revealed: false, ...(commitment ? { commitment } : {}) },
-  ];
+  return [...entries, { seq: e.seq ?? 0, ts: e.ts, type: e.type, body, revealed: false, ...(commitment ? { commitment } : {}) }];
 }
 
 function closes(type: ArenaEvent['type'], body: Record<string, unknown>, x: Entry): boolean {
@@ -228,7 +257,13 @@ function roundClosed(state: MatchState, e: Of<'round_closed'>): MatchState {
       };
     }
     return {
-      ...round, ...(round.turn ? { turn: closedTurn(round.turn, e) } : {}), lanes, closedAt: e.ts, revealed: round.revealed || !round.turn, standings: e.standings, ballots: e.ballots ?? [],
+      ...round,
+      ...(round.turn ? { turn: closedTurn(round.turn, e) } : {}),
+      lanes,
+      closedAt: e.ts,
+      revealed: round.revealed || !round.turn,
+      standings: e.standings,
+      ballots: e.ballots ?? [],
       ...(e.correct === undefined ? {} : { correct: e.correct }),
     };
   });
@@ -255,7 +290,10 @@ function agentLeft(state: MatchState, e: Of<'agent_left'>): MatchState {
   const seat = state.seats[id];
   if (!seat) return state;
   const next = withLane(state, e, (lane) => ({
-    ...lane, phase: 'failed', outcome: lane.outcome ?? e.outcome, ...(e.reason ? { reason: e.reason } : {}),
+    ...lane,
+    phase: 'failed',
+    outcome: lane.outcome ?? e.outcome,
+    ...(e.reason ? { reason: e.reason } : {}),
   }));
   return { ...next, seats: { ...next.seats, [id]: { ...seat, state: 'left', outRound: e.round ?? state.rounds.length } } };
 }
@@ -265,7 +303,13 @@ function matchFinished(state: MatchState, e: Of<'match_finished'>): MatchState {
   const seats: Record<string, Seat> = { ...withStandings(state.seats, e.seats, state.rounds.length) };
   for (const c of changes) {
     const seat = seats[c.agent_id];
-    if (seat) seats[c.agent_id] = { ...seat, ratingBefore: c.rating_before, ratingDelta: c.rating_delta, ...(c.matches === undefined ? {} : { ratedMatches: c.matches }) };
+    if (seat)
+      seats[c.agent_id] = {
+        ...seat,
+        ratingBefore: c.rating_before,
+        ratingDelta: c.rating_delta,
+        ...(c.matches === undefined ? {} : { ratedMatches: c.matches }),
+      };
   }
   return { ...state, status: 'finished', finishedAt: e.ts, rated: e.rated, seats, changes };
 }

@@ -9,7 +9,10 @@ import { emptyMatch, lastRound, verdict } from './state';
 import { nextPair, pairsOf, refusal } from './vote';
 
 const read = (name: string): ArenaEvent[] =>
-  readFileSync(`src/lib/fixtures/${name}.jsonl`, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as ArenaEvent);
+  readFileSync(`src/lib/fixtures/${name}.jsonl`, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as ArenaEvent);
 const start = emptyMatch('m');
 
 describe('a debate', () => {
@@ -18,10 +21,20 @@ describe('a debate', () => {
   const [a, b] = m.order as [string, string];
 
   it('knows motion, half and turn of every round', () => {
-    expect(m.rounds.map((r) => [r.debate?.half, r.debate?.turn, r.debate?.turns, r.debate?.closes])).toEqual([[1, 1, 2, false], [1, 2, 2, true], [2, 1, 2, false], [2, 2, 2, true]]);
+    expect(m.rounds.map((r) => [r.debate?.half, r.debate?.turn, r.debate?.turns, r.debate?.closes])).toEqual([
+      [1, 1, 2, false],
+      [1, 2, 2, true],
+      [2, 1, 2, false],
+      [2, 2, 2, true],
+    ]);
     expect(new Set(m.rounds.map((r) => r.debate?.motion)).size).toBe(1);
     expect(m.rounds[0]!.debate!.motion).not.toContain('Turn');
-    expect(m.rounds.map((r) => [sideOf(r.debate!, a), sideOf(r.debate!, b)])).toEqual([['for', 'against'], ['for', 'against'], ['against', 'for'], ['against', 'for']]);
+    expect(m.rounds.map((r) => [sideOf(r.debate!, a), sideOf(r.debate!, b)])).toEqual([
+      ['for', 'against'],
+      ['for', 'against'],
+      ['against', 'for'],
+      ['against', 'for'],
+    ]);
   });
 
   it('shows the speeches of one half, up to the round', () => {
@@ -39,7 +52,11 @@ describe('a debate', () => {
 
   it('has the majority of its panel', () => {
     const says = saysOf(m.rounds[1]!.ballots, a, b);
-    expect(says.map((s) => [s.choice, s.turned])).toEqual([[a, false], [a, false], ['', true]]);
+    expect(says.map((s) => [s.choice, s.turned])).toEqual([
+      [a, false],
+      [a, false],
+      ['', true],
+    ]);
     expect(majority(says)).toEqual({ id: a, n: 2 });
     expect(says[0]!.reasons).toHaveLength(1);
     expect(saysOf(m.rounds[1]!.ballots, b, a).map((s) => s.choice)).toEqual(says.map((s) => s.choice));
@@ -107,10 +124,23 @@ describe('ballots', () => {
     expect(saysOf([ballot('j1', 'a', 'a'), ballot('j2', 'a', 'b'), ballot('j2', 'b', 'b')], 'a', 'b').map((s) => s.judge)).toEqual(['j2']);
   });
   it('of other answers are left out', () => {
-    expect(saysOf([{ judge: 'j1', first: 'a', second: 'c', choice: 'a' }, { judge: 'j1', first: 'c', second: 'a', choice: 'a' }], 'a', 'b')).toEqual([]);
+    expect(
+      saysOf(
+        [
+          { judge: 'j1', first: 'a', second: 'c', choice: 'a' },
+          { judge: 'j1', first: 'c', second: 'a', choice: 'a' },
+        ],
+        'a',
+        'b',
+      ),
+    ).toEqual([]);
   });
   it('without more than half are split', () => {
-    const says = saysOf(['j1', 'j2'].flatMap((j, i) => [ballot(j, 'a', i ? 'a' : 'b'), ballot(j, 'b', i ? 'a' : 'b')]), 'a', 'b');
+    const says = saysOf(
+      ['j1', 'j2'].flatMap((j, i) => [ballot(j, 'a', i ? 'a' : 'b'), ballot(j, 'b', i ? 'a' : 'b')]),
+      'a',
+      'b',
+    );
     expect(majority(says)).toBeUndefined();
   });
 });

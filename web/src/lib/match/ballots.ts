@@ -26,7 +26,10 @@ export function saysOf(ballots: readonly Ballot[], a: string, b: string): Say[] 
     const choices = new Set(own.map((x) => x.choice));
     const turned = choices.size > 1;
     says.push({
-      judge, votes, turned, choice: turned ? '' : (own[0]?.choice ?? ''),
+      judge,
+      votes,
+      turned,
+      choice: turned ? '' : (own[0]?.choice ?? ''),
       reasons: [...new Set(own.map((x) => x.reason ?? '').filter(Boolean))],
     });
   }

@@ -6,8 +6,22 @@ const lane = (answer: Record<string, unknown>): Lane => ({ agentId: 'ag_1', phas
 
 describe('the claims of an agent', () => {
   it('are all shown, zero too', () =>
-    expect(claimsOf(lane({ answer: 'x', confidence: 0, tokens: 0, tools_used: ['python_exec'], subagents_used: ['Analyzer', 'Checker'], latency_ms: 340 }))).toEqual({
-      confidence: 0, tokens: 0, tools: { shown: ['python_exec'], more: 0 }, subagents: { shown: ['Analyzer', 'Checker'], more: 0 },
+    expect(
+      claimsOf(
+        lane({
+          answer: 'x',
+          confidence: 0,
+          tokens: 0,
+          tools_used: ['python_exec'],
+          subagents_used: ['Analyzer', 'Checker'],
+          latency_ms: 340,
+        }),
+      ),
+    ).toEqual({
+      confidence: 0,
+      tokens: 0,
+      tools: { shown: ['python_exec'], more: 0 },
+      subagents: { shown: ['Analyzer', 'Checker'], more: 0 },
     }));
   it('are none where the agent makes none', () => {
     expect(claimsOf(lane({ answer: 'x', reasoning: 'y', tools_used: [], subagents_used: [' '] }))).toBeUndefined();

@@ -39,9 +39,17 @@ export const claimedMs = (lane?: Lane): number | undefined => number(lane?.answe
 /** The other claims; undefined if there are none. */
 export function claimsOf(lane?: Lane): Claims | undefined {
   const a = lane?.answer;
-  const [confidence, tokens, tools, subagents] = [number(a?.confidence, 1), number(a?.tokens, Number.MAX_VALUE), names(a?.tools_used), names(a?.subagents_used)];
+  const [confidence, tokens, tools, subagents] = [
+    number(a?.confidence, 1),
+    number(a?.tokens, Number.MAX_VALUE),
+    names(a?.tools_used),
+    names(a?.subagents_used),
+  ];
   const claims: Claims = {
-    ...(confidence === undefined ? {} : { confidence }), ...(tokens === undefined ? {} : { tokens }), ...(tools ? { tools } : {}), ...(subagents ? { subagents } : {}),
+    ...(confidence === undefined ? {} : { confidence }),
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(tools ? { tools } : {}),
+    ...(subagents ? { subagents } : {}),
   };
   return Object.keys(claims).length ? claims : undefined;
 }

@@ -19,7 +19,8 @@ export interface WonAndFell {
 export function wonAndFell(m: MatchState): WonAndFell | undefined {
   const [winner, ...more] = m.order.map((id) => m.seats[id]).filter((s) => s?.place === 1);
   const other = m.order.find((id) => id !== winner?.id);
-  if (m.status !== 'finished' || m.order.length !== 2 || !winner || more.length || !other || !((winner.ratingDelta ?? 0) < 0)) return undefined;
+  if (m.status !== 'finished' || m.order.length !== 2 || !winner || more.length || !other || !((winner.ratingDelta ?? 0) < 0))
+    return undefined;
   let [leftOut, common, lead] = [0, 0, 0];
   for (const round of m.rounds) {
     const [mine, theirs] = [round.lanes[winner.id], round.lanes[other]];

@@ -19,7 +19,12 @@ export interface Debate {
 export type DebateSide = 'for' | 'against';
 
 export const debateOf = (d: DebateTurn): Debate => ({
-  motion: d.motion, half: d.half, turn: d.turn, turns: d.turns, pro: d.for, closes: d.turn === d.turns,
+  motion: d.motion,
+  half: d.half,
+  turn: d.turn,
+  turns: d.turns,
+  pro: d.for,
+  closes: d.turn === d.turns,
 });
 
 /** The side of an agent. */

@@ -31,10 +31,21 @@ const number: Shape = (v) => typeof v === 'number' && Number.isFinite(v);
 const flag: Shape = (v) => typeof v === 'boolean';
 const time: Shape = (v) => typeof v === 'string' && Number.isFinite(Date.parse(v));
 const none: Shape = (v) => v === undefined || v === null;
-const maybe = (shape: Shape): Shape => (v) => none(v) || shape(v);
-const list = (shape: Shape): Shape => (v) => Array.isArray(v) && v.every(shape);
-const object = (members: Readonly<Record<string, Shape>>): Shape => (v) =>
-  typeof v === 'object' && v !== null && !Array.isArray(v) && Object.entries(members).every(([key, shape]) => shape((v as Record<string, unknown>)[key]));
+const maybe =
+  (shape: Shape): Shape =>
+  (v) =>
+    none(v) || shape(v);
+const list =
+  (shape: Shape): Shape =>
+  (v) =>
+    Array.isArray(v) && v.every(shape);
+const object =
+  (members: Readonly<Record<string, Shape>>): Shape =>
+  (v) =>
+    typeof v === 'object' &&
+    v !== null &&
+    !Array.isArray(v) &&
+    Object.entries(members).every(([key, shape]) => shape((v as Record<string, unknown>)[key]));
 
 const seats = list(object({ agent_id: text, name: text, version: maybe(text) }));
 const standing = { agent_id: text, points: number, place: number, state: text };
@@ -46,25 +57,38 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
   match_scheduled: { league: text, starts_at: time, rated: flag, seats },
   match_started: { league: text, format: text, visibility: text, rated: flag, total_rounds: maybe(number), seats },
   round_started: {
-    round: number, time_limit_seconds: number, deadline: time,
+    round: number,
+    time_limit_seconds: number,
+    deadline: time,
     task: object({ description: text, topic: maybe(text), options: maybe(list(text)) }),
     debate: maybe(object({ half: number, turn: number, turns: number, for: text, against: text, motion: text })),
-    seats_to_act: maybe(list(text)), time_banks: maybe(list(object({ agent_id: text, seconds: number }))),
+    seats_to_act: maybe(list(text)),
+    time_banks: maybe(list(object({ agent_id: text, seconds: number }))),
   },
   seat_outcome: { agent_id: text, outcome: text, elapsed_ms: number, reason: maybe(text), commitment: maybe(text), ...answered },
   vote_opened: { until: time, criteria: text, entries: list(object({ label: text, text })) },
   reveal: { events: list(object({ seq: number, hidden: object(answered) })) },
   round_closed: {
-    round: number, correct: maybe(text), standings: list(object(standing)),
+    round: number,
+    correct: maybe(text),
+    standings: list(object(standing)),
     seats: list(object({ agent_id: text, answer: maybe(text), points: number, outcome: text, reason: maybe(text), elapsed_ms: number })),
     ballots: maybe(list(object({ judge: text, first: text, second: text, choice: text, reason: maybe(text), votes: maybe(number) }))),
     moves: maybe(list(object({ agent_id: text, move: text, legal: flag }))),
   },
-  agent_paused: {}, agent_resumed: {},
+  agent_paused: {},
+  agent_resumed: {},
   agent_left: { agent_id: text, outcome: text, reason: maybe(text) },
   match_finished: { rated: flag, seats: list(object(standing)), rating_changes: maybe(list(change)) },
   match_void: { reason: text, void_code: text },
-  thinking: {}, spawn_subagent: {}, tool_call: {}, tool_response: {}, subagent_done: {}, intermediate_result: {}, answer: {}, error: {},
+  thinking: {},
+  spawn_subagent: {},
+  tool_call: {},
+  tool_response: {},
+  subagent_done: {},
+  intermediate_result: {},
+  answer: {},
+  error: {},
 };
 
 /** Reads a log. There are events, or there is something wrong. */

@@ -8,4 +8,5 @@ export type HideButton = Component<{ match: string; round: number; agent: string
 const KEY = Symbol('hide button');
 
 export const setHideButton = (button: () => HideButton | undefined) => setContext(KEY, button);
-export const getHideButton = (): (() => HideButton | undefined) => getContext<(() => HideButton | undefined) | undefined>(KEY) ?? (() => undefined);
+export const getHideButton = (): (() => HideButton | undefined) =>
+  getContext<(() => HideButton | undefined) | undefined>(KEY) ?? (() => undefined);

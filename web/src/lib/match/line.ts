@@ -18,7 +18,13 @@ export function lineOf(entry: Entry): Line {
   const tookMs = took === undefined ? {} : { tookMs: took };
   switch (entry.type) {
     case 'tool_call':
-      return { ...named(body['tool']), ...texts(brief(body['args'])), ...some('args', body['args']), ...some('result', end?.body['result']), ...tookMs };
+      return {
+        ...named(body['tool']),
+        ...texts(brief(body['args'])),
+        ...some('args', body['args']),
+        ...some('result', end?.body['result']),
+        ...tookMs,
+      };
     case 'tool_response':
       return { ...texts(brief(body['result'])), ...some('result', body['result']), ...tookMs };
     case 'spawn_subagent':
@@ -49,7 +55,10 @@ const BRIEF = 120;
 function brief(v: unknown): string | undefined {
   const whole =
     typeof v === 'object' && v !== null && !Array.isArray(v)
-      ? Object.values(v).filter((x) => typeof x !== 'object').map(String).join(' · ')
+      ? Object.values(v)
+          .filter((x) => typeof x !== 'object')
+          .map(String)
+          .join(' · ')
       : text(v);
   return whole && whole.length > BRIEF ? `${whole.slice(0, BRIEF)}…` : whole;
 }
@@ -60,7 +69,14 @@ export const pretty = (v: unknown): string => (typeof v === 'string' ? v : JSON.
 export type Closing = 'final' | 'fatal' | 'after' | 'ended';
 
 const OF_AGENTS = new Set<Entry['type']>([
-  'thinking', 'spawn_subagent', 'tool_call', 'tool_response', 'subagent_done', 'intermediate_result', 'answer', 'error',
+  'thinking',
+  'spawn_subagent',
+  'tool_call',
+  'tool_response',
+  'subagent_done',
+  'intermediate_result',
+  'answer',
+  'error',
 ]);
 
 function closingOf({ type, body }: Entry): 'final' | 'fatal' | undefined {

@@ -88,17 +88,20 @@ export class LiveMatch implements Source {
   }
 
   #follow(): void {
-    this.#stream = new Stream({ match: this.id }, {
-      hello: (h) => {
-        if (h.resync) this.#restart();
-        if (!this.caughtUp && Number.isFinite(h.seq)) this.#target = Math.max(this.#target, h.seq);
+    this.#stream = new Stream(
+      { match: this.id },
+      {
+        hello: (h) => {
+          if (h.resync) this.#restart();
+          if (!this.caughtUp && Number.isFinite(h.seq)) this.#target = Math.max(this.#target, h.seq);
+        },
+        event: (e) => this.#queue.push(e),
+        link: (link) => {
+          this.link = link;
+          if (link === 'ended' || link === 'refused') this.#finish();
+        },
       },
-      event: (e) => this.#queue.push(e),
-      link: (link) => {
-        this.link = link;
-        if (link === 'ended' || link === 'refused') this.#finish();
-      },
-    });
+    );
     this.#stream.start();
     this.#timer = setTimeout(() => this.#late(), CATCH_UP_MS);
   }

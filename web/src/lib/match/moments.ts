@@ -19,7 +19,14 @@ export interface Turn {
 }
 
 /** Few events are turns, however long a log is. */
-const TURNS: ReadonlySet<ArenaEvent['type']> = new Set(['match_started', 'round_started', 'round_closed', 'agent_left', 'match_finished', 'match_void']);
+const TURNS: ReadonlySet<ArenaEvent['type']> = new Set([
+  'match_started',
+  'round_started',
+  'round_closed',
+  'agent_left',
+  'match_finished',
+  'match_void',
+]);
 
 export const isTurn = (e: ArenaEvent): boolean => TURNS.has(e.type);
 

@@ -7,7 +7,10 @@ import { oddsOf, priorsOf, shownChance, winChance } from './odds';
 import { emptyMatch } from './state';
 
 const read = (name: string): ArenaEvent[] =>
-  readFileSync(`src/lib/fixtures/${name}.jsonl`, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as ArenaEvent);
+  readFileSync(`src/lib/fixtures/${name}.jsonl`, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as ArenaEvent);
 const percent = (p: number) => Math.round(100 * p);
 
 describe('winChance', () => {
@@ -18,9 +21,14 @@ describe('winChance', () => {
   });
   it('is that of the example in docs/rules.md', () => {
     const example = { gap: 100, total: 5 };
-    expect([
-      winChance({ ...example, lead: 0, left: 5 }), winChance({ ...example, lead: -1, left: 4 }), winChance({ ...example, lead: 0, left: 2 }), winChance({ ...example, lead: 1, left: 1 }),
-    ].map(percent)).toEqual([64, 35, 59, 93]);
+    expect(
+      [
+        winChance({ ...example, lead: 0, left: 5 }),
+        winChance({ ...example, lead: -1, left: 4 }),
+        winChance({ ...example, lead: 0, left: 2 }),
+        winChance({ ...example, lead: 1, left: 1 }),
+      ].map(percent),
+    ).toEqual([64, 35, 59, 93]);
   });
   it('weighs a lead more and a rating less the fewer rounds are left', () => {
     const leads = [8, 4, 2, 1].map((left) => winChance({ gap: 0, lead: 1, left, total: 9 }));
@@ -30,7 +38,10 @@ describe('winChance', () => {
   });
   it('adds up to one for both seats', () => {
     for (const byRound of [false, true]) {
-      for (const lead of [-2, 0, 1.5]) expect(winChance({ gap: 120, lead, left: 3, total: 7, byRound }) + winChance({ gap: -120, lead: -lead, left: 3, total: 7, byRound })).toBeCloseTo(1, 12);
+      for (const lead of [-2, 0, 1.5])
+        expect(
+          winChance({ gap: 120, lead, left: 3, total: 7, byRound }) + winChance({ gap: -120, lead: -lead, left: 3, total: 7, byRound }),
+        ).toBeCloseTo(1, 12);
     }
   });
   it('is certain once the lead cannot be caught, and only then', () => {
@@ -47,19 +58,26 @@ describe('winChance', () => {
 
 describe('oddsOf', () => {
   const log = read('duel');
-  const upTo = (type: ArenaEvent['type'], round: number) => applyEvents(emptyMatch('m'), log.slice(0, 1 + log.findIndex((e) => e.type === type && e.round === round)));
+  const upTo = (type: ArenaEvent['type'], round: number) =>
+    applyEvents(emptyMatch('m'), log.slice(0, 1 + log.findIndex((e) => e.type === type && e.round === round)));
   const whole = applyEvents(emptyMatch('m'), log);
   const priors = priorsOf(whole, {});
 
   it('takes the ratings before the match from its result', () => {
-    expect(whole.order.map((id) => priors[id])).toEqual([{ rating: 1500, matches: 30 }, { rating: 1537, matches: 30 }]);
+    expect(whole.order.map((id) => priors[id])).toEqual([
+      { rating: 1500, matches: 30 },
+      { rating: 1537, matches: 30 },
+    ]);
   });
   it('takes the current ratings of a match without a result, 1500 for newcomers', () => {
     const first = upTo('round_started', 1);
     const agent = { ratings: { [first.league]: { rating: 1612, rated_matches: 12 } } } as unknown as Agent;
     const newcomer = { ratings: {} } as unknown as Agent;
     const [a, b] = [first.order[0]!, first.order[1]!];
-    expect(priorsOf(first, { [a]: agent, [b]: newcomer })).toEqual({ [a]: { rating: 1612, matches: 12 }, [b]: { rating: 1500, matches: 0 } });
+    expect(priorsOf(first, { [a]: agent, [b]: newcomer })).toEqual({
+      [a]: { rating: 1612, matches: 12 },
+      [b]: { rating: 1500, matches: 0 },
+    });
     expect(priorsOf(first, {})).toEqual({});
   });
   it('follows the score at the position that is shown, not the whole match', () => {
@@ -74,7 +92,10 @@ describe('oddsOf', () => {
   });
   it('counts the halves of a debate', () => {
     const debate = read('debate');
-    const closes = debate.findIndex((e) => e.type === 'round_closed' && applyEvents(emptyMatch('m'), debate.slice(0, debate.indexOf(e) + 1)).rounds.at(-1)?.debate?.closes);
+    const closes = debate.findIndex(
+      (e) =>
+        e.type === 'round_closed' && applyEvents(emptyMatch('m'), debate.slice(0, debate.indexOf(e) + 1)).rounds.at(-1)?.debate?.closes,
+    );
     const half = applyEvents(emptyMatch('m'), debate.slice(0, closes + 1));
     const [a, b] = half.order.map((id) => half.seats[id]!.points);
     expect(oddsOf(half, {})!.first).toBe(winChance({ gap: 0, lead: a! - b!, left: 1, total: 2 }));

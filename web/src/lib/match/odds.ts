@@ -53,7 +53,9 @@ export interface Score {
 export function winChance({ gap, lead, left, total, byRound = false }: Score): number {
   if (Math.abs(lead) > left) return lead > 0 ? 1 : 0; // a round gives at most one point
   if (left <= 0) return 0.5;
-  const x = byRound ? (lead + left * (2 * expected(gap, 0) - 1)) / Math.sqrt(left) : (gap / 400) * Math.sqrt(left / Math.max(total, left)) + lead / Math.sqrt(left);
+  const x = byRound
+    ? (lead + left * (2 * expected(gap, 0) - 1)) / Math.sqrt(left)
+    : (gap / 400) * Math.sqrt(left / Math.max(total, left)) + lead / Math.sqrt(left);
   return 1 / (1 + 10 ** -x);
 }
 

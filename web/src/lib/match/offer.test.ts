@@ -9,12 +9,22 @@ it('an answer without an offer has no lines', () => {
 });
 
 it('plan, price, time, metrics and artifacts are listed', () => {
-  expect(offerLines({
-    answer: 'x', offer: { plan: 'think <b>twice</b>', price_usd: 0.005, eta_seconds: 1.5 },
-    metrics: { latency_ms: 1200, model: 'small', parts: [1] }, artifacts: ['notes.txt', { name: 'a' }],
-  }, 'en')).toEqual([
-    ['plan', 'think <b>twice</b>'], ['price', '$0.005'], ['eta', '1.5 s'],
-    ['metrics', 'latency_ms: 1200\nmodel: small\nparts: [1]'], ['artifacts', 'notes.txt\n{"name":"a"}'],
+  expect(
+    offerLines(
+      {
+        answer: 'x',
+        offer: { plan: 'think <b>twice</b>', price_usd: 0.005, eta_seconds: 1.5 },
+        metrics: { latency_ms: 1200, model: 'small', parts: [1] },
+        artifacts: ['notes.txt', { name: 'a' }],
+      },
+      'en',
+    ),
+  ).toEqual([
+    ['plan', 'think <b>twice</b>'],
+    ['price', '$0.005'],
+    ['eta', '1.5 s'],
+    ['metrics', 'latency_ms: 1200\nmodel: small\nparts: [1]'],
+    ['artifacts', 'notes.txt\n{"name":"a"}'],
   ]);
 });
 

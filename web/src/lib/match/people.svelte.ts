@@ -24,15 +24,20 @@ export class People {
   /** Reads the agents, and their last ten results before a time if there is one; what cannot be read is left out. */
   async load(ids: readonly string[], signal: AbortSignal, before?: string): Promise<void> {
     this.settled = untrack(() => ids.every((id) => this.agents[id]));
-    await Promise.all(ids.map(async (id) => {
-      const [agent, matches] = await Promise.allSettled([api.agent(id, signal), before ? api.agentMatches(id, 20, signal) : undefined]);
-      if (signal.aborted) return;
-      if (agent.status === 'fulfilled') this.agents = { ...this.agents, [id]: agent.value };
-      if (matches.status === 'fulfilled' && matches.value) {
-        const results = matches.value.items.filter((m) => Date.parse(m.finished_at ?? '') <= Date.parse(before ?? '')).map((m) => resultOf(m, id)).filter((r) => r !== undefined);
-        this.form = { ...this.form, [id]: results.slice(0, 10).reverse() };
-      }
-    }));
+    await Promise.all(
+      ids.map(async (id) => {
+        const [agent, matches] = await Promise.allSettled([api.agent(id, signal), before ? api.agentMatches(id, 20, signal) : undefined]);
+        if (signal.aborted) return;
+        if (agent.status === 'fulfilled') this.agents = { ...this.agents, [id]: agent.value };
+        if (matches.status === 'fulfilled' && matches.value) {
+          const results = matches.value.items
+            .filter((m) => Date.parse(m.finished_at ?? '') <= Date.parse(before ?? ''))
+            .map((m) => resultOf(m, id))
+            .filter((r) => r !== undefined);
+          this.form = { ...this.form, [id]: results.slice(0, 10).reverse() };
+        }
+      }),
+    );
     if (!signal.aborted) this.settled = true;
   }
 }

@@ -7,7 +7,10 @@ import { Recording } from './recording';
 import { emptyMatch } from './state';
 
 const read = (name: string): ArenaEvent[] =>
-  readFileSync(`src/lib/fixtures/${name}.jsonl`, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as ArenaEvent);
+  readFileSync(`src/lib/fixtures/${name}.jsonl`, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as ArenaEvent);
 
 const recordingOf = (events: readonly ArenaEvent[]): Recording => {
   const recording = new Recording(emptyMatch('m'));
@@ -77,7 +80,14 @@ it('goes to any of 20,000 events in few steps of the reducer', () => {
   const recording = recordingOf([
     { seq: 1, ts, type: 'match_scheduled', league: 'l', starts_at: ts, rated: false, seats },
     { seq: 2, ts, round: 1, type: 'round_started', task: { description: 'q' }, time_limit_seconds: 9, deadline: ts },
-    ...Array.from({ length: 20_000 }, (_, i): ArenaEvent => ({ seq: i + 3, ts, round: 1, agent_id: `ag_${i % 10}`, type: 'thinking', message: `${i}` })),
+    ...Array.from({ length: 20_000 }, (_, i): ArenaEvent => ({
+      seq: i + 3,
+      ts,
+      round: 1,
+      agent_id: `ag_${i % 10}`,
+      type: 'thinking',
+      message: `${i}`,
+    })),
   ]);
   // A state is a few steps away from one that is kept: they share what those steps did not touch.
   const kept = recording.at(9984).rounds[0]!.lanes;
@@ -89,13 +99,27 @@ it('goes to any of 20,000 events in few steps of the reducer', () => {
 });
 
 describe('decisive moments', () => {
-  const closed = (seq: number, round: number, points: readonly number[], total: readonly number[], out: readonly number[] = []): ArenaEvent => ({
-    seq, round, ts: '2026-01-01T00:00:00.000Z', type: 'round_closed',
+  const closed = (
+    seq: number,
+    round: number,
+    points: readonly number[],
+    total: readonly number[],
+    out: readonly number[] = [],
+  ): ArenaEvent => ({
+    seq,
+    round,
+    ts: '2026-01-01T00:00:00.000Z',
+    type: 'round_closed',
     seats: points.map((p, i) => ({ agent_id: `ag_${i}`, answer: 'x', points: p, outcome: 'answered', elapsed_ms: 1 })),
     standings: total.map((p, i) => ({ agent_id: `ag_${i}`, points: p, place: 0, state: out.includes(i) ? 'out' : 'active' })),
   });
   const finish = (seq: number, ratings: readonly number[]): ArenaEvent => ({
-    seq, ts: '2026-01-01T00:00:00.000Z', type: 'match_finished', league: 'l', rated: true, seats: [],
+    seq,
+    ts: '2026-01-01T00:00:00.000Z',
+    type: 'match_finished',
+    league: 'l',
+    rated: true,
+    seats: [],
     rating_changes: ratings.map((r, i) => ({ agent_id: `ag_${i}`, rating_before: r, rating_after: r, rating_delta: 0 })),
   });
   const turnsOf = (events: ArenaEvent[]) => events.map((event, i) => ({ position: i + 1, event }));
@@ -105,7 +129,9 @@ describe('decisive moments', () => {
     expect(kinds([closed(1, 1, [1, 0], [1, 0]), closed(2, 2, [0, 1], [1, 1]), closed(3, 3, [0, 1], [1, 2])])).toEqual(['3 lead']);
   });
   it('a lead that is kept, or won first, is none', () => {
-    expect(kinds([closed(1, 1, [0, 0], [0, 0]), closed(2, 2, [1, 0], [1, 0]), closed(3, 3, [0, 1], [1, 1]), closed(4, 4, [1, 0], [2, 1])])).toEqual([]);
+    expect(
+      kinds([closed(1, 1, [0, 0], [0, 0]), closed(2, 2, [1, 0], [1, 0]), closed(3, 3, [0, 1], [1, 1]), closed(4, 4, [1, 0], [2, 1])]),
+    ).toEqual([]);
   });
   it('each seat drops out once', () => {
     expect(kinds([closed(1, 1, [1, 0, 1], [1, 0, 1], [1]), closed(2, 2, [1, 0, 0], [2, 0, 1], [1])])).toEqual(['1 out']);

@@ -34,7 +34,8 @@ export class ShownRound {
     // Only the round that follows waits: whoever leaps is there at once.
     // In a game only the end of one does: the position after a move is that of the next turn.
     const stays = !shown?.turn || shown.turn.closed?.place.over;
-    const wait = shown && stays && this.#closedAt && this.#held() && newest.no === this.#auto + 1 ? this.#closedAt + DWELL_MS - Date.now() : 0;
+    const wait =
+      shown && stays && this.#closedAt && this.#held() && newest.no === this.#auto + 1 ? this.#closedAt + DWELL_MS - Date.now() : 0;
     clearTimeout(this.#timer);
     if (wait > 0) this.#timer = setTimeout(() => this.#go(), wait);
     else this.#go();

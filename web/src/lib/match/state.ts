@@ -1,6 +1,18 @@
 import type {
-  AnswerBody, ArenaEvent, Ballot, BlindAnswer, Match, MatchStatus, Outcome, RatingChange, SeatState, StandingBrief, SuddenDeathTurn, Task,
-  UnratedReason, VoidCode,
+  AnswerBody,
+  ArenaEvent,
+  Ballot,
+  BlindAnswer,
+  Match,
+  MatchStatus,
+  Outcome,
+  RatingChange,
+  SeatState,
+  StandingBrief,
+  SuddenDeathTurn,
+  Task,
+  UnratedReason,
+  VoidCode,
 } from '../api/contract';
 import type { Turn } from '../game/place';
 import type { Debate } from './debate';
@@ -140,8 +152,22 @@ export const shownAs = (visibility: string): Pick<MatchState, 'sealed' | 'delayM
 
 export function emptyMatch(id: string): MatchState {
   return {
-    id, seq: 0, league: '', status: 'scheduled', format: '', sealed: false, delayMs: 0, shown: 'live', rated: false, totalRounds: null, counted: 0,
-    seats: {}, order: [], rounds: [], changes: [], viewers: 0,
+    id,
+    seq: 0,
+    league: '',
+    status: 'scheduled',
+    format: '',
+    sealed: false,
+    delayMs: 0,
+    shown: 'live',
+    rated: false,
+    totalRounds: null,
+    counted: 0,
+    seats: {},
+    order: [],
+    rounds: [],
+    changes: [],
+    viewers: 0,
   };
 }
 
@@ -150,21 +176,35 @@ export function fromSnapshot(m: Match): MatchState {
   const seats: Record<string, Seat> = {};
   for (const s of m.seats) {
     seats[s.agent_id] = {
-      id: s.agent_id, name: s.name, points: s.points, place: s.place ?? 0, state: s.state, outRound: s.out_round ?? 0,
+      id: s.agent_id,
+      name: s.name,
+      points: s.points,
+      place: s.place ?? 0,
+      state: s.state,
+      outRound: s.out_round ?? 0,
       ...(s.rating_before === undefined ? {} : { ratingBefore: s.rating_before }),
       ...(s.rating_delta === undefined ? {} : { ratingDelta: s.rating_delta }),
     };
   }
   return {
     ...emptyMatch(m.match_id),
-    format: m.format, ...shownAs(m.visibility), league: m.league, status: m.status, rated: m.rated, totalRounds: m.total_rounds, counted: m.round, startsAt: m.starts_at,
+    format: m.format,
+    ...shownAs(m.visibility),
+    league: m.league,
+    status: m.status,
+    rated: m.rated,
+    totalRounds: m.total_rounds,
+    counted: m.round,
+    startsAt: m.starts_at,
     ...(m.started_at ? { startedAt: m.started_at } : {}),
     ...(m.finished_at ? { finishedAt: m.finished_at } : {}),
     ...(m.unrated_reason ? { unrated: m.unrated_reason } : {}),
     ...(m.void_reason ? { voidReason: m.void_reason } : {}),
     ...(m.void_code ? { voidCode: m.void_code } : {}),
     ...(m.status === 'void' ? { madeVoid: true } : {}),
-    seats, order: m.seats.map((s) => s.agent_id), viewers: m.viewers,
+    seats,
+    order: m.seats.map((s) => s.agent_id),
+    viewers: m.viewers,
   };
 }
 
@@ -173,14 +213,22 @@ export function unread(m: Match): MatchState | undefined {
   const now = m.current_round;
   if (m.status !== 'running' || m.seats.length !== 2 || m.game || !now || now.debate) return undefined;
   const round: Round = {
-    no: now.round, task: now.task, limitSeconds: m.time_limit_seconds, startedAt: now.started_at, deadline: now.deadline, interrupted: now.interrupted ?? false,
-    ...(now.closed ? { closedAt: now.started_at } : {}), revealed: false, ballots: [], lanes: {}, standings: [],
+    no: now.round,
+    task: now.task,
+    limitSeconds: m.time_limit_seconds,
+    startedAt: now.started_at,
+    deadline: now.deadline,
+    interrupted: now.interrupted ?? false,
+    ...(now.closed ? { closedAt: now.started_at } : {}),
+    revealed: false,
+    ballots: [],
+    lanes: {},
+    standings: [],
   };
   return { ...fromSnapshot(m), rounds: [round], unread: true };
 }
 
-export const isOver = (m: MatchState): boolean =>
-  m.status === 'finished' || m.status === 'void' || m.status === 'cancelled';
+export const isOver = (m: MatchState): boolean => m.status === 'finished' || m.status === 'void' || m.status === 'cancelled';
 
 export const lastRound = (m: MatchState): Round | undefined => m.rounds[m.rounds.length - 1];
 

@@ -5,7 +5,10 @@ import { applyEvents } from './apply';
 import { emptyMatch, type MatchState } from './state';
 import { survivorsOf, tickerOf } from './survivors';
 
-const log = readFileSync('src/lib/fixtures/elimination.jsonl', 'utf8').trim().split('\n').map((line) => JSON.parse(line) as ArenaEvent);
+const log = readFileSync('src/lib/fixtures/elimination.jsonl', 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as ArenaEvent);
 const whole = applyEvents(emptyMatch('m'), log);
 
 /** A match of seats with one closed round: an answer and points for each, undefined for a timeout. */
@@ -14,12 +17,43 @@ function round(answers: readonly (string | undefined)[], right: string, options?
   const points = (a: string | undefined) => (a === right ? 1 : 0);
   const common = { match_id: 'm', ts: '2026-11-21T18:00:00.000Z', round: 1 };
   return applyEvents(emptyMatch('m'), [
-    { ...common, seq: 1, type: 'match_started', league: 'l', format: 'elimination', visibility: 'sealed', rated: true, total_rounds: null, seats },
-    { ...common, seq: 2, type: 'round_started', task: { description: '?', ...(options ? { options } : {}) }, time_limit_seconds: 9, deadline: '' },
     {
-      ...common, seq: 3, type: 'round_closed', correct: right,
-      seats: answers.map((answer, i) => ({ agent_id: `ag_${i}`, answer: answer ?? null, points: points(answer), outcome: answer === undefined ? 'timeout' : 'answered', elapsed_ms: 9 })),
-      standings: answers.map((answer, i) => ({ agent_id: `ag_${i}`, points: points(answer), place: 1, state: points(answer) ? 'active' : 'out' })),
+      ...common,
+      seq: 1,
+      type: 'match_started',
+      league: 'l',
+      format: 'elimination',
+      visibility: 'sealed',
+      rated: true,
+      total_rounds: null,
+      seats,
+    },
+    {
+      ...common,
+      seq: 2,
+      type: 'round_started',
+      task: { description: '?', ...(options ? { options } : {}) },
+      time_limit_seconds: 9,
+      deadline: '',
+    },
+    {
+      ...common,
+      seq: 3,
+      type: 'round_closed',
+      correct: right,
+      seats: answers.map((answer, i) => ({
+        agent_id: `ag_${i}`,
+        answer: answer ?? null,
+        points: points(answer),
+        outcome: answer === undefined ? 'timeout' : 'answered',
+        elapsed_ms: 9,
+      })),
+      standings: answers.map((answer, i) => ({
+        agent_id: `ag_${i}`,
+        points: points(answer),
+        place: 1,
+        state: points(answer) ? 'active' : 'out',
+      })),
     },
   ] as ArenaEvent[]);
 }
@@ -32,7 +66,13 @@ describe('the survivors', () => {
   });
 
   it('are not those of an open round', () => {
-    const open = applyEvents(emptyMatch('m'), log.slice(0, log.findIndex((e) => e.type === 'round_closed')));
+    const open = applyEvents(
+      emptyMatch('m'),
+      log.slice(
+        0,
+        log.findIndex((e) => e.type === 'round_closed'),
+      ),
+    );
     expect(survivorsOf(open, 1)).toEqual([24]);
     expect(tickerOf(open, 1)).toBeUndefined();
   });
@@ -40,11 +80,22 @@ describe('the survivors', () => {
 
 describe('the ticker', () => {
   it('names the most common answer and those that are out', () => {
-    expect(tickerOf(round(['Fish', 'Fish ', 'fish', 'Cat', undefined], 'Cat'), 1)).toEqual({ round: 1, answer: 'Fish', said: 3, right: false, played: 5, out: 4 });
+    expect(tickerOf(round(['Fish', 'Fish ', 'fish', 'Cat', undefined], 'Cat'), 1)).toEqual({
+      round: 1,
+      answer: 'Fish',
+      said: 3,
+      right: false,
+      played: 5,
+      out: 4,
+    });
   });
 
   it('reads letters as the options that they name', () => {
-    expect(tickerOf(round(['B', 'Fish', '(b)', 'Cat'], 'Fish', ['Cat', 'Fish']), 1)).toMatchObject({ answer: 'Fish', said: 3, right: true });
+    expect(tickerOf(round(['B', 'Fish', '(b)', 'Cat'], 'Fish', ['Cat', 'Fish']), 1)).toMatchObject({
+      answer: 'Fish',
+      said: 3,
+      right: true,
+    });
   });
 
   it('prefers the right one of equally common answers', () => {

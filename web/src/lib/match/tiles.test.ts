@@ -8,7 +8,10 @@ import { gridOf, same, shortName, tilesOf } from './tiles';
 
 vi.mock('../i18n/index.svelte', () => ({})); // needs the compiler; what a tile shows has no words but names
 
-const log = readFileSync('src/lib/fixtures/elimination.jsonl', 'utf8').trim().split('\n').map((line) => JSON.parse(line) as ArenaEvent);
+const log = readFileSync('src/lib/fixtures/elimination.jsonl', 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as ArenaEvent);
 const states: MatchState[] = [];
 for (const e of log) states.push(applyEvent(states.at(-1) ?? emptyMatch('m'), e));
 
@@ -53,7 +56,13 @@ describe('tiles', () => {
 });
 
 describe('the grid', () => {
-  const rooms = [[960, 270], [1072, 270], [890, 272], [358, 0], [1300, 700]] as const;
+  const rooms = [
+    [960, 270],
+    [1072, 270],
+    [890, 272],
+    [358, 0],
+    [1300, 700],
+  ] as const;
   it.each([9, 12, 24, 48, 64, 100, 128])('of %i tiles gives every name room to be read', (n) => {
     for (const [width, height] of rooms) {
       const g = gridOf(n, width, height);

@@ -17,14 +17,16 @@ export interface TileView {
 /** What the tiles show, by seat. spent is the share of the round's time that is gone, 0 to 1. */
 export function tilesOf(match: MatchState, shown: Round | undefined, final: boolean, spent: number): Map<string, TileView> {
   const round = final ? undefined : shown;
-  return new Map(match.order.map((id) => {
-    const seat = match.seats[id];
-    const lane = round?.lanes[id];
-    const place = (final && seat?.place) || 0;
-    const viewState = place === 1 ? 'right' : final && seat?.state === 'active' ? 'out' : viewStateOf(match, round, lane, id);
-    const took = !round ? 0 : round.closedAt || lane?.outcome ? Math.min(1, (lane?.elapsedMs ?? 0) / (round.limitSeconds * 1000)) : spent;
-    return [id, { name: shownName(seat?.name ?? id), viewState, took, final, place }];
-  }));
+  return new Map(
+    match.order.map((id) => {
+      const seat = match.seats[id];
+      const lane = round?.lanes[id];
+      const place = (final && seat?.place) || 0;
+      const viewState = place === 1 ? 'right' : final && seat?.state === 'active' ? 'out' : viewStateOf(match, round, lane, id);
+      const took = !round ? 0 : round.closedAt || lane?.outcome ? Math.min(1, (lane?.elapsedMs ?? 0) / (round.limitSeconds * 1000)) : spent;
+      return [id, { name: shownName(seat?.name ?? id), viewState, took, final, place }];
+    }),
+  );
 }
 
 export const same = (a: TileView | undefined, b: TileView): boolean =>
@@ -56,9 +58,16 @@ const NARROW_WIDE = 12;
 /** The grid for n tiles in an area: nearly square tiles where names fit under the avatars, else lines of equal width. */
 export function gridOf(n: number, width: number, height: number): Grid {
   const of = (columns: number, size: TileSize): Grid => ({
-    columns, rows: Math.max(1, Math.ceil(n / columns)), size, letters: Math.max(6, Math.floor((width / columns - CHIP_REST) / LETTER)),
+    columns,
+    rows: Math.max(1, Math.ceil(n / columns)),
+    size,
+    letters: Math.max(6, Math.floor((width / columns - CHIP_REST) / LETTER)),
   });
-  if (width > 0 && width < NARROW) return of(Math.max(1, Math.min(n, n <= NARROW_WIDE ? Math.floor(width / WIDE.width) : NARROW_COLUMNS)), n <= NARROW_WIDE ? 'wide' : 'chip');
+  if (width > 0 && width < NARROW)
+    return of(
+      Math.max(1, Math.min(n, n <= NARROW_WIDE ? Math.floor(width / WIDE.width) : NARROW_COLUMNS)),
+      n <= NARROW_WIDE ? 'wide' : 'chip',
+    );
   const square = of(Math.max(1, Math.min(n, Math.ceil(Math.sqrt((n * (width || 16)) / (height || 9) / 1.15)))), 'wide');
   if (!width || (width / square.columns >= WIDE.width && height / square.rows >= WIDE.height)) return square;
   return of(Math.max(1, Math.min(n, Math.floor(width / CHIP_WIDTH))), 'chip');
@@ -69,5 +78,8 @@ export function shortName(name: string, letters: number): string {
   const all = [...name];
   if (all.length <= letters) return name;
   const tail = Math.floor((letters - 1) / 3);
-  return `${all.slice(0, letters - 1 - tail).join('').trimEnd()}…${all.slice(-tail).join('').trimStart()}`;
+  return `${all
+    .slice(0, letters - 1 - tail)
+    .join('')
+    .trimEnd()}…${all.slice(-tail).join('').trimStart()}`;
 }

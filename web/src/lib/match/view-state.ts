@@ -19,7 +19,9 @@ export function viewStateOf(match: MatchState, round: Round | undefined, lane: L
 
 /** Where judges were asked nobody is right or wrong: one answer was the better one. */
 export const viewStateText = (viewState: ViewState, round?: Round): string =>
-  round?.debate || round?.ballots.length ? tx(`state.asked.${viewState}`, tx(`state.${viewState}`, viewState)) : tx(`state.${viewState}`, viewState);
+  round?.debate || round?.ballots.length
+    ? tx(`state.asked.${viewState}`, tx(`state.${viewState}`, viewState))
+    : tx(`state.${viewState}`, viewState);
 
 /** Why a seat has no answer, in words. */
 export function cause(outcome: Outcome, reason?: string, limitSeconds?: number): string {

@@ -15,7 +15,9 @@ export class Announcer {
   started(live: readonly Match[], follows: readonly Follow[], now: number): Match[] {
     const running = live.filter((m) => m.status === 'running');
     const before = this.#known;
-    this.#known = new Set(before && before.size < KNOWN_MAX ? [...before, ...running.map((m) => m.match_id)] : running.map((m) => m.match_id));
+    this.#known = new Set(
+      before && before.size < KNOWN_MAX ? [...before, ...running.map((m) => m.match_id)] : running.map((m) => m.match_id),
+    );
     if (!before) return [];
     return running.filter((m) => {
       if (before.has(m.match_id) || now - Date.parse(m.started_at ?? '') > ANNOUNCE_MS) return false;

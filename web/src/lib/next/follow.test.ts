@@ -5,9 +5,24 @@ import { FOLLOWS_MAX, isFollowed, lineUp, parseFollows, toggled, type Follow } f
 
 const NOW = Date.parse('2026-11-21T18:00:00.000Z');
 const match = (id: string, agents: string[], over: Partial<Match> = {}): Match => ({
-  match_id: id, league: 'trivia', status: 'running', rated: true, round: 1, total_rounds: 5, created_at: '', starts_at: '', started_at: new Date(NOW).toISOString(), finished_at: null, seq: 9,
-  format: 'ladder', judge: 'choice', visibility: 'sealed', time_limit_seconds: 12, viewers: 0,
-  seats: agents.map((a) => ({ agent_id: a, name: a, owner_id: 'ow_1', points: 0, state: 'active' })), ...over,
+  match_id: id,
+  league: 'trivia',
+  status: 'running',
+  rated: true,
+  round: 1,
+  total_rounds: 5,
+  created_at: '',
+  starts_at: '',
+  started_at: new Date(NOW).toISOString(),
+  finished_at: null,
+  seq: 9,
+  format: 'ladder',
+  judge: 'choice',
+  visibility: 'sealed',
+  time_limit_seconds: 12,
+  viewers: 0,
+  seats: agents.map((a) => ({ agent_id: a, name: a, owner_id: 'ow_1', points: 0, state: 'active' })),
+  ...over,
 });
 const agent = (id: string): Follow => ({ kind: 'agent', id, name: id });
 const league = (id: string): Follow => ({ kind: 'league', id, name: id });
@@ -19,8 +34,18 @@ describe('the stored list', () => {
     expect(parseFollows(JSON.stringify(list))).toEqual(list);
   });
 
-  it.each([null, '', '{', 'null', '7', '{"kind":"agent"}', '[null, 7, "ag_1", [], {}]', '[{"kind":"owner","id":"x"}]', '[{"kind":"agent","id":""}]', '[{"kind":"agent","id":7}]'])('is empty for %s', (text) =>
-    expect(parseFollows(text)).toEqual([]));
+  it.each([
+    null,
+    '',
+    '{',
+    'null',
+    '7',
+    '{"kind":"agent"}',
+    '[null, 7, "ag_1", [], {}]',
+    '[{"kind":"owner","id":"x"}]',
+    '[{"kind":"agent","id":""}]',
+    '[{"kind":"agent","id":7}]',
+  ])('is empty for %s', (text) => expect(parseFollows(text)).toEqual([]));
 
   it('drops what is too long, repeated or too much', () => {
     const long = { kind: 'agent', id: 'x'.repeat(65), name: 'x' };
@@ -49,9 +74,17 @@ describe('following', () => {
 
   it('lists what is live first, then what plays soonest', () => {
     const follows = [agent('ag_idle'), agent('ag_late'), agent('ag_soon'), league('maths')];
-    const next = [match('m_late', ['ag_late'], { starts_at: '2026-11-21T19:00:00.000Z' }), match('m_soon', ['ag_soon'], { starts_at: '2026-11-21T18:30:00.000Z' })];
+    const next = [
+      match('m_late', ['ag_late'], { starts_at: '2026-11-21T19:00:00.000Z' }),
+      match('m_soon', ['ag_soon'], { starts_at: '2026-11-21T18:30:00.000Z' }),
+    ];
     const lines = lineUp(follows, [match('m_live', ['ag_9'], { league: 'maths' })], next);
-    expect(lines.map((l) => [l.follow.id, l.live?.match_id ?? l.next?.match_id])).toEqual([['maths', 'm_live'], ['ag_soon', 'm_soon'], ['ag_late', 'm_late'], ['ag_idle', undefined]]);
+    expect(lines.map((l) => [l.follow.id, l.live?.match_id ?? l.next?.match_id])).toEqual([
+      ['maths', 'm_live'],
+      ['ag_soon', 'm_soon'],
+      ['ag_late', 'm_late'],
+      ['ag_idle', undefined],
+    ]);
   });
 });
 

@@ -44,11 +44,20 @@ export function toggled(follows: readonly Follow[], f: Follow): Follow[] | undef
 export const isFollowed = (follows: readonly Follow[], kind: Follow['kind'], id: string): boolean => follows.some(sameAs({ kind, id }));
 
 /** Reports whether a follow concerns a match. */
-export const concerns = (f: Follow, m: Match): boolean => (f.kind === 'league' ? m.league === f.id : m.seats.some((s) => s.agent_id === f.id));
+export const concerns = (f: Follow, m: Match): boolean =>
+  f.kind === 'league' ? m.league === f.id : m.seats.some((s) => s.agent_id === f.id);
 
 /** What is followed with its live match, if it has one, and its next: what is live first, then what plays soonest, then in the order of following. */
-export function lineUp(follows: readonly Follow[], live: readonly Match[], next: readonly Match[]): { follow: Follow; live: Match | undefined; next: Match | undefined }[] {
-  const lines = follows.map((follow) => ({ follow, live: live.find((m) => concerns(follow, m)), next: next.find((m) => concerns(follow, m)) }));
+export function lineUp(
+  follows: readonly Follow[],
+  live: readonly Match[],
+  next: readonly Match[],
+): { follow: Follow; live: Match | undefined; next: Match | undefined }[] {
+  const lines = follows.map((follow) => ({
+    follow,
+    live: live.find((m) => concerns(follow, m)),
+    next: next.find((m) => concerns(follow, m)),
+  }));
   const rank = (l: (typeof lines)[number]) => (l.live ? '0' : l.next ? `1${l.next.starts_at}` : '2');
   return lines.sort((a, b) => rank(a).localeCompare(rank(b)));
 }

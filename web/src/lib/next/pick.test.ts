@@ -2,14 +2,41 @@ import { describe, expect, it } from 'vitest';
 import type { Match, MatchSeat, Pairing, WholeSeason } from '../api/contract';
 import { FEW, finalsOf, interest, interrupts, isFinal, isReading, nothingKnown, pick, ranked, STAY_MS, withSeen, type Known } from './pick';
 
-const seat = (id: string, points = 0, state: MatchSeat['state'] = 'active'): MatchSeat => ({ agent_id: id, name: id, owner_id: 'ow_1', points, state });
+const seat = (id: string, points = 0, state: MatchSeat['state'] = 'active'): MatchSeat => ({
+  agent_id: id,
+  name: id,
+  owner_id: 'ow_1',
+  points,
+  state,
+});
 const match = (id: string, over: Partial<Match> = {}): Match => ({
-  match_id: id, league: 'trivia', status: 'running', rated: true, round: 1, total_rounds: 5, created_at: '', starts_at: '', started_at: '2026-11-21T18:00:00.000Z', finished_at: null, seq: 9,
-  format: 'ladder', judge: 'choice', visibility: 'sealed', time_limit_seconds: 12, viewers: 0, seats: [seat('ag_1'), seat('ag_2')], ...over,
+  match_id: id,
+  league: 'trivia',
+  status: 'running',
+  rated: true,
+  round: 1,
+  total_rounds: 5,
+  created_at: '',
+  starts_at: '',
+  started_at: '2026-11-21T18:00:00.000Z',
+  finished_at: null,
+  seq: 9,
+  format: 'ladder',
+  judge: 'choice',
+  visibility: 'sealed',
+  time_limit_seconds: 12,
+  viewers: 0,
+  seats: [seat('ag_1'), seat('ag_2')],
+  ...over,
 });
 const known = (over: Partial<Known>): Known => ({ ...nothingKnown, ...over });
 const ids = (list: readonly Match[]) => list.map((m) => m.match_id);
-const survivors = (n: number) => match(`m_${n}_left`, { format: 'elimination', total_rounds: null, seats: Array.from({ length: 16 }, (_, i) => seat(`ag_${i}`, 1, i < n ? 'active' : 'out')) });
+const survivors = (n: number) =>
+  match(`m_${n}_left`, {
+    format: 'elimination',
+    total_rounds: null,
+    seats: Array.from({ length: 16 }, (_, i) => seat(`ag_${i}`, 1, i < n ? 'active' : 'out')),
+  });
 
 describe('the best live match', () => {
   it('is the final of a bracket before anything closer', () => {
@@ -22,13 +49,19 @@ describe('the best live match', () => {
     expect(isFinal(survivors(FEW), nothingKnown)).toBe(true);
     expect(isFinal(survivors(FEW + 1), nothingKnown)).toBe(false);
     expect(isFinal(survivors(1), nothingKnown)).toBe(false);
-    expect(isFinal(match('m_small', { format: 'elimination', seats: [seat('ag_1'), seat('ag_2'), seat('ag_3')] }), nothingKnown)).toBe(false);
+    expect(isFinal(match('m_small', { format: 'elimination', seats: [seat('ag_1'), seat('ag_2'), seat('ag_3')] }), nothingKnown)).toBe(
+      false,
+    );
     expect(ids(ranked([match('m_plain'), survivors(3)]))[0]).toBe('m_3_left');
   });
 
   it('is the closest one, and of equals the stronger one', () => {
     const ratings = { trivia: { ag_1: 1500, ag_2: 1500, ag_3: 1900, ag_4: 1900, ag_5: 1900, ag_6: 1300 } };
-    const live = [match('m_even'), match('m_strong', { seats: [seat('ag_3'), seat('ag_4')] }), match('m_odd', { seats: [seat('ag_5'), seat('ag_6')] })];
+    const live = [
+      match('m_even'),
+      match('m_strong', { seats: [seat('ag_3'), seat('ag_4')] }),
+      match('m_odd', { seats: [seat('ag_5'), seat('ag_6')] }),
+    ];
     expect(ids(ranked(live, known({ ratings })))).toEqual(['m_strong', 'm_even', 'm_odd']);
     expect(interest(match('m_over', { seats: [seat('ag_1', 4), seat('ag_2', 0)], round: 5 }), nothingKnown)).toBe(0);
   });
@@ -63,15 +96,31 @@ describe('the best live match', () => {
 });
 
 describe('the final of a season', () => {
-  const pairing = (slot: number, id: string, bracket?: Pairing['bracket']): Pairing => ({ slot, game: 1, agents: [], match_id: id, ...(bracket && { bracket }) });
+  const pairing = (slot: number, id: string, bracket?: Pairing['bracket']): Pairing => ({
+    slot,
+    game: 1,
+    agents: [],
+    match_id: id,
+    ...(bracket && { bracket }),
+  });
   const season = (format: string, ...rounds: Pairing[][]): WholeSeason => ({
-    season: 1, season_id: 's_1', status: 'running', format, started_at: '', podium: [], table: [], entrants: [], frozen: false,
+    season: 1,
+    season_id: 's_1',
+    status: 'running',
+    format,
+    started_at: '',
+    podium: [],
+    table: [],
+    entrants: [],
+    frozen: false,
     rounds: rounds.map((pairings, i) => ({ round: i + 1, pairings })),
   });
 
   it('is the only board of the last round of a knockout, with every game of its series', () => {
     expect(finalsOf(season('knockout', [pairing(1, 'm_1'), pairing(2, 'm_2')]))).toEqual([]);
-    expect(finalsOf(season('knockout', [pairing(1, 'm_1'), pairing(2, 'm_2')], [pairing(1, 'm_3'), { ...pairing(1, 'm_4'), game: 2 }]))).toEqual(['m_3', 'm_4']);
+    expect(
+      finalsOf(season('knockout', [pairing(1, 'm_1'), pairing(2, 'm_2')], [pairing(1, 'm_3'), { ...pairing(1, 'm_4'), game: 2 }])),
+    ).toEqual(['m_3', 'm_4']);
   });
 
   it('is named in a double elimination', () => {
@@ -96,7 +145,14 @@ describe('what was seen', () => {
 
 describe('a key press', () => {
   const press = (key: string, over = {}) => isReading({ key, ctrlKey: false, metaKey: false, altKey: false, ...over });
-  it.each(['a', ' ', '?', 'ArrowDown', 'PageDown', 'Home', 'End', 'Tab', 'Enter'])('%s shows a reader', (key) => expect(press(key)).toBe(true));
+  it.each(['a', ' ', '?', 'ArrowDown', 'PageDown', 'Home', 'End', 'Tab', 'Enter'])('%s shows a reader', (key) =>
+    expect(press(key)).toBe(true),
+  );
   it.each(['Escape', 'Shift', 'Control', 'F11', 'AudioVolumeUp', 'MediaPlayPause'])('%s does not', (key) => expect(press(key)).toBe(false));
-  it('does not with a modifier of the browser', () => expect([press('c', { ctrlKey: true }), press('c', { metaKey: true }), press('ArrowLeft', { altKey: true })]).toEqual([false, false, false]));
+  it('does not with a modifier of the browser', () =>
+    expect([press('c', { ctrlKey: true }), press('c', { metaKey: true }), press('ArrowLeft', { altKey: true })]).toEqual([
+      false,
+      false,
+      false,
+    ]));
 });

@@ -30,9 +30,11 @@ export const nothingKnown: Known = { ratings: {}, finals: new Set(), byRound: ne
 export function finalsOf(s: WholeSeason): string[] {
   const last = s.rounds.at(-1);
   const pairings =
-    s.format === 'double_elimination' ? s.rounds.flatMap((r) => r.pairings.filter((p) => p.bracket === 'final'))
-    : s.format === 'knockout' && last && boardsOf(last).length === 1 ? last.pairings
-    : [];
+    s.format === 'double_elimination'
+      ? s.rounds.flatMap((r) => r.pairings.filter((p) => p.bracket === 'final'))
+      : s.format === 'knockout' && last && boardsOf(last).length === 1
+        ? last.pairings
+        : [];
   return pairings.flatMap((p) => (p.match_id ? [p.match_id] : []));
 }
 
@@ -65,9 +67,14 @@ export function ranked(live: readonly Match[], known: Known = nothingKnown): Mat
   return live
     .filter((m) => m.status === 'running')
     .map((match) => ({ match, final: Number(isFinal(match, known)), interest: interest(match, known) }))
-    .sort((a, b) =>
-      b.final - a.final || b.interest - a.interest || b.match.seats.length - a.match.seats.length ||
-      (b.match.started_at ?? '').localeCompare(a.match.started_at ?? '') || a.match.match_id.localeCompare(b.match.match_id))
+    .sort(
+      (a, b) =>
+        b.final - a.final ||
+        b.interest - a.interest ||
+        b.match.seats.length - a.match.seats.length ||
+        (b.match.started_at ?? '').localeCompare(a.match.started_at ?? '') ||
+        a.match.match_id.localeCompare(b.match.match_id),
+    )
     .map((r) => r.match);
 }
 
@@ -84,7 +91,13 @@ export function pick(live: readonly Match[], known: Known, seen: readonly string
 }
 
 /** The match that interrupts the present one: a final, once the present match has been on for STAY_MS and is none itself. */
-export function interrupts(live: readonly Match[], known: Known, seen: readonly string[], present: Match, shownMs: number): Match | undefined {
+export function interrupts(
+  live: readonly Match[],
+  known: Known,
+  seen: readonly string[],
+  present: Match,
+  shownMs: number,
+): Match | undefined {
   if (shownMs < STAY_MS || isFinal(present, known)) return undefined;
   return ranked(live, known).find((m) => m.match_id !== present.match_id && !seen.includes(m.match_id) && isFinal(m, known));
 }

@@ -64,7 +64,8 @@ export function bracketOf(s: WholeSeason, bestOf = 1): Branch[] {
   ];
 }
 
-const halving = (depth: number): Plan[] => Array.from({ length: depth }, (_, i) => ({ round: i + 1, from: 1, count: 2 ** (depth - 1 - i) }));
+const halving = (depth: number): Plan[] =>
+  Array.from({ length: depth }, (_, i) => ({ round: i + 1, from: 1, count: 2 ** (depth - 1 - i) }));
 
 const winnersPlan = (depth: number): Plan[] => halving(depth).map((p, i) => ({ ...p, round: i === 0 ? 1 : 2 * i }));
 
@@ -110,7 +111,13 @@ class Draw {
       const before = columns[i - 1];
       const halves = before !== undefined && before.series.length > plan.count;
       const series = Array.from({ length: plan.count }, (_, k) => {
-        const fed = !before ? [] : halves ? [winnerOf(before.series[2 * k]), winnerOf(before.series[2 * k + 1])] : drops ? [winnerOf(before.series[k])] : [];
+        const fed = !before
+          ? []
+          : halves
+            ? [winnerOf(before.series[2 * k]), winnerOf(before.series[2 * k + 1])]
+            : drops
+              ? [winnerOf(before.series[k])]
+              : [];
         return this.series(plan.round, plan.from + k, fed);
       });
       columns.push({ round: plan.round, halves, series });
@@ -130,11 +137,16 @@ class Draw {
     const ids = first.agents.map((a) => a.agent_id).sort((a, b) => place(fed, a) - place(fed, b));
     const won = round === this.#last && this.#champion && ids.includes(this.#champion) ? this.#champion : this.#winner(games, ids);
     const side = (id: string | undefined): Side | undefined =>
-      id === undefined ? undefined : { id, name: this.#names.get(id) ?? '', score: games.reduce((n, g) => n + gain(g, id), 0), won: id === won };
+      id === undefined
+        ? undefined
+        : { id, name: this.#names.get(id) ?? '', score: games.reduce((n, g) => n + gain(g, id), 0), won: id === won };
     const match = games.findLast((g) => g.match_id)?.match_id;
     return {
-      slot, state: first.result === 'bye' ? 'bye' : won ? 'decided' : 'open', sides: [side(ids[0]), side(ids[1])],
-      forfeit: games.some((g) => g.result === 'forfeit'), ...(match ? { match } : {}),
+      slot,
+      state: first.result === 'bye' ? 'bye' : won ? 'decided' : 'open',
+      sides: [side(ids[0]), side(ids[1])],
+      forfeit: games.some((g) => g.result === 'forfeit'),
+      ...(match ? { match } : {}),
     };
   }
 

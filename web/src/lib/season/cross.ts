@@ -29,7 +29,11 @@ export function crosstable(s: WholeSeason): CrossRow[] | undefined {
   const order = [...ranked, ...[...names.keys()].filter((id) => !ranked.includes(id))];
   if (order.length < 2 || order.length > MOST) return undefined;
   const pairings = s.rounds.flatMap((r) => r.pairings).filter((p) => p.agents.length === 2);
-  return order.map((id) => ({ id, name: names.get(id) ?? '', cells: order.map((other) => (other === id ? [] : meetings(pairings, id, other))) }));
+  return order.map((id) => ({
+    id,
+    name: names.get(id) ?? '',
+    cells: order.map((other) => (other === id ? [] : meetings(pairings, id, other))),
+  }));
 }
 
 function meetings(pairings: readonly Pairing[], id: string, other: string): Meeting[] {
@@ -40,7 +44,11 @@ function meetings(pairings: readonly Pairing[], id: string, other: string): Meet
     const drawn = p.result === 'void' && p.game >= GAMES;
     if (p.result === 'void' && !drawn) continue;
     const score = drawn ? 0.5 : p.agents[me]?.score;
-    found.push({ forfeit: p.result === 'forfeit', ...(score === undefined ? {} : { score }), ...(p.match_id ? { match: p.match_id } : {}) });
+    found.push({
+      forfeit: p.result === 'forfeit',
+      ...(score === undefined ? {} : { score }),
+      ...(p.match_id ? { match: p.match_id } : {}),
+    });
   }
   return found;
 }

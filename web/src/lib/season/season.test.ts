@@ -7,10 +7,13 @@ import { boardsOf, longer, openIn, podiumOf, renewed, roundsAhead, tieBreaksOf }
 
 // Seasons as the arena's own formats have paired them.
 const seasons = new Map(
-  readFileSync('src/lib/fixtures/seasons.jsonl', 'utf8').trim().split('\n').map((line) => {
-    const { name, season } = JSON.parse(line) as { name: string; season: WholeSeason };
-    return [name, season];
-  }),
+  readFileSync('src/lib/fixtures/seasons.jsonl', 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const { name, season } = JSON.parse(line) as { name: string; season: WholeSeason };
+      return [name, season];
+    }),
 );
 const season = (name: string) => seasons.get(name)!;
 const league = (over: Partial<League>) => over as League;
@@ -19,9 +22,11 @@ const all = (branches: readonly Branch[]): Series[] => branches.flatMap((b) => b
 const named = (s: Series | undefined) => s?.sides.map((side) => side?.name);
 
 describe('a list of seasons', () => {
-  const part = (next_cursor: string, ...numbers: number[]) => ({ items: numbers.map((season) => ({ season })), next_cursor }) as unknown as List<Season>;
+  const part = (next_cursor: string, ...numbers: number[]) =>
+    ({ items: numbers.map((season) => ({ season })), next_cursor }) as unknown as List<Season>;
   it('grows by its next part', () => expect(longer(part('a', 9, 8), part('b', 7, 6))).toEqual(part('b', 9, 8, 7, 6)));
-  it('keeps older parts when its newest is read again', () => expect(renewed(part('b', 9, 8, 7, 6), part('c', 10, 9))).toEqual(part('b', 10, 9, 8, 7, 6)));
+  it('keeps older parts when its newest is read again', () =>
+    expect(renewed(part('b', 9, 8, 7, 6), part('c', 10, 9))).toEqual(part('b', 10, 9, 8, 7, 6)));
   it('has what the newest part says', () => expect(renewed(part('', 9, 8), part('', 10, 9, 8))).toEqual(part('', 10, 9, 8)));
   it('goes on from the newest part alone', () => expect(renewed(part('a', 9, 8), part('b', 9, 8))).toEqual(part('b', 9, 8)));
   it('leaves no gap', () => expect(renewed(part('b', 9, 8, 7, 6), part('x', 20, 19))).toEqual(part('x', 20, 19)));
@@ -80,7 +85,10 @@ describe('a double elimination', () => {
   it('has two trees and a final', () => {
     const branches = bracketOf(season('double_done'));
     expect(branches.map((b) => b.name)).toEqual(['winners', 'losers', 'final']);
-    expect(branches.map(sizes).slice(0, 2)).toEqual([[4, 2, 1], [2, 2, 1, 1]]);
+    expect(branches.map(sizes).slice(0, 2)).toEqual([
+      [4, 2, 1],
+      [2, 2, 1, 1],
+    ]);
     expect(branches[1]!.columns.map((c) => c.halves)).toEqual([false, false, true, false]);
   });
 
@@ -99,7 +107,9 @@ describe('a double elimination', () => {
   it('takes every pairing of the season to its place, byes and holes included', () => {
     for (const name of ['double', 'double_done']) {
       const s = season(name);
-      const drawn = bracketOf(s).flatMap((b) => b.columns.flatMap((c) => c.series.filter((x) => !['ahead', 'empty'].includes(x.state)).map((x) => `${c.round}/${x.slot}`)));
+      const drawn = bracketOf(s).flatMap((b) =>
+        b.columns.flatMap((c) => c.series.filter((x) => !['ahead', 'empty'].includes(x.state)).map((x) => `${c.round}/${x.slot}`)),
+      );
       const paired = s.rounds.flatMap((r) => [...new Set(r.pairings.map((p) => `${r.round}/${p.slot}`))]);
       expect(drawn.sort()).toEqual(paired.sort());
     }
@@ -111,7 +121,10 @@ it('a bracket of nobody, or of two', () => {
   const s = season('knockout');
   expect(bracketOf({ ...s, entrants: s.entrants.slice(0, 1), rounds: [] })).toEqual([]);
   expect(sizes(bracketOf({ ...s, entrants: s.entrants.slice(0, 2), rounds: [] })[0])).toEqual([1]);
-  expect(bracketOf({ ...s, format: 'double_elimination', entrants: s.entrants.slice(0, 2), rounds: [] }).map((b) => b.name)).toEqual(['winners', 'final']);
+  expect(bracketOf({ ...s, format: 'double_elimination', entrants: s.entrants.slice(0, 2), rounds: [] }).map((b) => b.name)).toEqual([
+    'winners',
+    'final',
+  ]);
 });
 
 describe('a crosstable', () => {
@@ -133,18 +146,29 @@ describe('a crosstable', () => {
 
   it('knows what is still open, and shows a game void three times as a draw', () => {
     const s = season('round_robin');
-    expect(crosstable(s)!.flatMap((r) => r.cells.flat()).some((m) => m.score === undefined)).toBe(true);
+    expect(
+      crosstable(s)!
+        .flatMap((r) => r.cells.flat())
+        .some((m) => m.score === undefined),
+    ).toBe(true);
     const [a, b] = s.entrants.map((e) => ({ agent_id: e.agent_id, name: e.name }));
     const voided = (game: number) => ({ slot: 1, game, agents: [a!, b!], result: 'void' as const, match_id: `m_${game}` });
     const rows = crosstable({ ...s, rounds: [{ round: 1, pairings: [voided(1), voided(2), voided(3)] }] })!;
-    expect(rows.flatMap((r) => r.cells.flat())).toEqual([{ score: 0.5, forfeit: false, match: 'm_3' }, { score: 0.5, forfeit: false, match: 'm_3' }]);
+    expect(rows.flatMap((r) => r.cells.flat())).toEqual([
+      { score: 0.5, forfeit: false, match: 'm_3' },
+      { score: 0.5, forfeit: false, match: 'm_3' },
+    ]);
   });
 
   it('is not drawn for a crowd', () => {
     const s = season('round_robin');
     const e = s.entrants[0]!;
-    expect(crosstable({ ...s, table: [], entrants: Array.from({ length: MOST + 1 }, (_, i) => ({ ...e, agent_id: `ag_${i}` })) })).toBeUndefined();
-    expect(crosstable({ ...s, table: [], entrants: Array.from({ length: MOST }, (_, i) => ({ ...e, agent_id: `ag_${i}` })) })).toHaveLength(MOST);
+    expect(
+      crosstable({ ...s, table: [], entrants: Array.from({ length: MOST + 1 }, (_, i) => ({ ...e, agent_id: `ag_${i}` })) }),
+    ).toBeUndefined();
+    expect(crosstable({ ...s, table: [], entrants: Array.from({ length: MOST }, (_, i) => ({ ...e, agent_id: `ag_${i}` })) })).toHaveLength(
+      MOST,
+    );
   });
 });
 

@@ -42,7 +42,8 @@ export function roundsAhead(s: WholeSeason, league: League): number | undefined 
 }
 
 /** The names of the tie-breaks of a table, in the order in which they decide. */
-export const tieBreaksOf = (table: readonly TableRow[]): string[] => (table.find((r) => r.tie_breaks?.length)?.tie_breaks ?? []).map((t) => t.name);
+export const tieBreaksOf = (table: readonly TableRow[]): string[] =>
+  (table.find((r) => r.tie_breaks?.length)?.tie_breaks ?? []).map((t) => t.name);
 
 /** Formats whose rounds are a tree. */
 export const hasBracket = (format: string): boolean => format === 'knockout' || format === 'double_elimination';
@@ -62,4 +63,7 @@ export function renewed(known: List<Season> | undefined, fresh: List<Season>): L
 }
 
 /** A list of seasons with its next part. */
-export const longer = (known: List<Season>, part: List<Season>): List<Season> => ({ items: [...known.items, ...part.items], next_cursor: part.next_cursor });
+export const longer = (known: List<Season>, part: List<Season>): List<Season> => ({
+  items: [...known.items, ...part.items],
+  next_cursor: part.next_cursor,
+});

@@ -3,25 +3,47 @@ import { describe, expect, it } from 'vitest';
 import type { Pairing, TableRow, WholeSeason } from '../api/contract';
 import { storyOf, type MomentKind } from './story';
 
-const entrant = (name: string, rating: number) => ({ agent_id: `ag_${name}`, name, owner_id: 'ow_1', rating, round: 1 }) as WholeSeason['entrants'][number];
+const entrant = (name: string, rating: number) =>
+  ({ agent_id: `ag_${name}`, name, owner_id: 'ow_1', rating, round: 1 }) as WholeSeason['entrants'][number];
 let no = 0;
 const met = (a: string, b: string, score: number, result: Pairing['result'] = 'played'): Pairing =>
-  ({ slot: 1, game: 1, result, match_id: `m_${++no}`, agents: [{ agent_id: `ag_${a}`, name: a, score }, { agent_id: `ag_${b}`, name: b, score: 1 - score }] }) as Pairing;
+  ({
+    slot: 1,
+    game: 1,
+    result,
+    match_id: `m_${++no}`,
+    agents: [
+      { agent_id: `ag_${a}`, name: a, score },
+      { agent_id: `ag_${b}`, name: b, score: 1 - score },
+    ],
+  }) as Pairing;
 const row = (rank: number, name: string, wins: number, draws: number, losses: number): TableRow =>
   ({ rank, agent_id: `ag_${name}`, name, wins, draws, losses, played: wins + draws + losses, score: wins + draws / 2 }) as TableRow;
 
 function season(over: Partial<WholeSeason> = {}, ...rounds: Pairing[][]): WholeSeason {
   return {
-    season: 1, season_id: 'se_1', format: 'round_robin', status: 'finished', frozen: false, started_at: '', podium: [],
+    season: 1,
+    season_id: 'se_1',
+    format: 'round_robin',
+    status: 'finished',
+    frozen: false,
+    started_at: '',
+    podium: [],
     entrants: [entrant('Ada', 1700), entrant('Bo', 1600), entrant('Cy', 1500), entrant('Di', 1400)],
     table: [row(1, 'Ada', 3, 0, 0), row(2, 'Bo', 1, 0, 2), row(3, 'Cy', 1, 0, 2), row(4, 'Di', 1, 0, 2)],
-    rounds: rounds.map((pairings, i) => ({ round: i + 1, pairings })), ...over,
+    rounds: rounds.map((pairings, i) => ({ round: i + 1, pairings })),
+    ...over,
   };
 }
 const moment = (s: WholeSeason, kind: MomentKind) => storyOf(s)?.moments.find((m) => m.kind === kind);
 
 describe('the story of a season', () => {
-  const whole = season({}, [met('Ada', 'Bo', 1), met('Cy', 'Di', 0)], [met('Ada', 'Cy', 1), met('Bo', 'Di', 1)], [met('Di', 'Ada', 0), met('Bo', 'Cy', 0)]);
+  const whole = season(
+    {},
+    [met('Ada', 'Bo', 1), met('Cy', 'Di', 0)],
+    [met('Ada', 'Cy', 1), met('Bo', 'Di', 1)],
+    [met('Di', 'Ada', 0), met('Bo', 'Cy', 0)],
+  );
 
   it('is told once the season is over', () => {
     expect(storyOf({ ...whole, status: 'running' })).toBeUndefined();
@@ -58,7 +80,11 @@ describe('the story of a season', () => {
   });
 
   it('measures a climb from the seed', () => {
-    expect(moment({ ...whole, table: [row(1, 'Di', 3, 0, 0), row(2, 'Ada', 2, 0, 1)] }, 'climb')).toMatchObject({ name: 'Di', from: 4, to: 1 });
+    expect(moment({ ...whole, table: [row(1, 'Di', 3, 0, 0), row(2, 'Ada', 2, 0, 1)] }, 'climb')).toMatchObject({
+      name: 'Di',
+      from: 4,
+      to: 1,
+    });
     expect(moment(whole, 'climb')).toBeUndefined();
   });
 

@@ -65,7 +65,9 @@ export function storyOf(s: WholeSeason): SeasonStory | undefined {
   const shared = s.table.filter((r) => r.rank === winner.rank).length;
   const moments = [
     ...(shared === 1 ? [final(meetings, winner), unbeaten(winner), finish(s, winner, second)] : []),
-    upset(s, meetings), streak(meetings), climb(s),
+    upset(s, meetings),
+    streak(meetings),
+    climb(s),
   ].filter((m) => m !== undefined);
   return { winner, shared, entrants: s.entrants.length, matches: played.length, moments };
 }
@@ -136,7 +138,8 @@ function climb(s: WholeSeason): SeasonMoment | undefined {
   for (const r of s.table) {
     const from = seeds.get(r.agent_id) ?? r.rank;
     const places = from - r.rank;
-    if (places >= CLIMB && places > (best ? best.from! - best.to! : 0)) best = { kind: 'climb', agent: r.agent_id, name: r.name, from, to: r.rank };
+    if (places >= CLIMB && places > (best ? best.from! - best.to! : 0))
+      best = { kind: 'climb', agent: r.agent_id, name: r.name, from, to: r.rank };
   }
   return best;
 }

@@ -43,8 +43,25 @@ export async function serve(t, prepare) {
   const url = `http://127.0.0.1:${await freePort()}`;
   const settings = await prepare(url, run);
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('ARENA_')));
-  Object.assign(env, { ARENA_ADDR: new URL(url).host, ARENA_PUBLIC_URL: url, ARENA_DATABASE_URL: `sqlite:${join(folder, 'arena.db')}`, ARENA_METRICS_ADDR: '' }, settings);
+  Object.assign(
+    env,
+    {
+      ARENA_ADDR: new URL(url).host,
+      ARENA_PUBLIC_URL: url,
+      ARENA_DATABASE_URL: `sqlite:${join(folder, 'arena.db')}`,
+      ARENA_METRICS_ADDR: '',
+    },
+    settings,
+  );
   run(ARENA, ['serve'], { env, stdio: 'ignore' });
-  await until('the arena', () => fetch(`${url}/v1/signin`).then((r) => r.ok, () => false), PATIENCE);
+  await until(
+    'the arena',
+    () =>
+      fetch(`${url}/v1/signin`).then(
+        (r) => r.ok,
+        () => false,
+      ),
+    PATIENCE,
+  );
   return url;
 }

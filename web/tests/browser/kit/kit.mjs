@@ -12,11 +12,16 @@ export const ADMIN = process.env.ARENA_ADMIN_TOKEN;
 export const SCREENS = process.env.SCREENS_DIR;
 export const PATIENCE = 180_000; // a whole match
 export const WRONG = '0.5'; // never the value of a task: those are whole numbers
-export const SIZES = [{ width: 1440, height: 900 }, { width: 390, height: 844 }, { width: 360, height: 740 }];
+export const SIZES = [
+  { width: 1440, height: 900 },
+  { width: 390, height: 844 },
+  { width: 360, height: 740 },
+];
 const THEMES = ['dark', 'light'];
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-if (!ORIGIN || !process.env.BROWSER_ENDPOINT) throw new Error('ARENA_URL or BROWSER_ENDPOINT is not set: run the tests with make test-browser');
+if (!ORIGIN || !process.env.BROWSER_ENDPOINT)
+  throw new Error('ARENA_URL or BROWSER_ENDPOINT is not set: run the tests with make test-browser');
 if (SCREENS) mkdirSync(SCREENS, { recursive: true });
 
 // run.mjs starts one browser for all files; each test has a context of its own in it.
@@ -27,7 +32,8 @@ after(() => browser?.close());
 /** Asks as anybody, or with a token, for what must be given. */
 export async function api(path, { token, body, ...init } = {}) {
   const res = await fetch(ORIGIN + path, {
-    ...init, headers: { ...(body && { 'content-type': 'application/json' }), ...(token && { authorization: `Bearer ${token}` }) },
+    ...init,
+    headers: { ...(body && { 'content-type': 'application/json' }), ...(token && { authorization: `Bearer ${token}` }) },
     ...(body && { body: JSON.stringify(body) }),
   });
   assert.equal(res.ok, true, `${path}: ${res.status}`);
@@ -37,7 +43,8 @@ export async function api(path, { token, body, ...init } = {}) {
 /** Sends a body as JSON, for an answer of any kind; the token is the admin's when none is given. */
 export const send = (method, path, body, token = ADMIN) =>
   fetch(ORIGIN + path, {
-    method, headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+    method,
+    headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
 
@@ -45,18 +52,26 @@ export const id = (name) => `[data-testid="${name}"]`;
 
 /** A page that writes down everything that should not happen on it. kept is put into the tab's storage; with refusals, an answer of 4xx is part of the test; with auto, the next live match follows one that ends.
  *  Without a path the page is blank. go opens another address in the same tab; settled waits until the page shows what is ready, has all it asked for, its fonts too, and has drawn it. */
-export async function open(path, { width = 1440, height = 900, theme = 'dark', origin = ORIGIN, kept = {}, refusals = false, auto = false, ...options } = {}) {
+export async function open(
+  path,
+  { width = 1440, height = 900, theme = 'dark', origin = ORIGIN, kept = {}, refusals = false, auto = false, ...options } = {},
+) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, locale: 'en', ...options });
   await context.addInitScript((items) => Object.entries(items).forEach(([key, value]) => sessionStorage.setItem(key, value)), kept);
   // A frame of another site may have no storage.
-  if (!auto) await context.addInitScript(() => window === top && location.protocol.startsWith('http') && localStorage.setItem('arena.next', 'off'));
+  if (!auto)
+    await context.addInitScript(() => window === top && location.protocol.startsWith('http') && localStorage.setItem('arena.next', 'off'));
   const page = await context.newPage();
   const close = async () => {
     await page.unrouteAll({ behavior: 'ignoreErrors' }); // handlers that wait for the arena
     await context.close();
   };
   const faults = [];
-  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && !(refusals && /status of 4\d\d/.test(m.text())) && faults.push(`${m.type()}: ${m.text()}`));
+  page.on(
+    'console',
+    (m) =>
+      ['error', 'warning'].includes(m.type()) && !(refusals && /status of 4\d\d/.test(m.text())) && faults.push(`${m.type()}: ${m.text()}`),
+  );
   page.on('pageerror', (e) => faults.push(`threw: ${e.message}`));
   page.on('dialog', (d) => (faults.push(`dialog: ${d.message()}`), d.dismiss()));
   page.on('request', (r) => r.url().startsWith(origin) || r.url().startsWith('data:') || faults.push(`foreign request: ${r.url()}`));
@@ -65,7 +80,10 @@ export async function open(path, { width = 1440, height = 900, theme = 'dark', o
   const go = (to) => page.goto(origin + to);
   if (path) await go(path);
   return {
-    page, faults, go, close,
+    page,
+    faults,
+    go,
+    close,
     settled: async (ready) => {
       await page.locator(ready).first().waitFor();
       await settle();
@@ -104,7 +122,10 @@ export const rewrite = (page, address, change) =>
 /** Lets a page read what change makes of the lobby, and hear of no match by its stream. */
 export async function restage(page, change) {
   await rewrite(page, '**/v1/lobby', change);
-  await page.routeWebSocket((url) => url.searchParams.has('lobby'), () => undefined);
+  await page.routeWebSocket(
+    (url) => url.searchParams.has('lobby'),
+    () => undefined,
+  );
 }
 
 /** Maps every element of a selector in one task of the page. Playwright's evaluateAll takes two: a row that the page replaces between them has no style and no place. */
@@ -119,15 +140,18 @@ export async function fake(t, answer = () => undefined) {
   const agent = { league: '', healthy: true, tasks: 0 };
   const server = createServer((req, res) => {
     const parts = [];
-    req.on('data', (part) => parts.push(part)).on('end', async () => {
-      res.setHeader('Content-Type', 'application/json');
-      if (req.method === 'GET') return res.end(JSON.stringify({ status: agent.healthy ? 'ok' : 'tired', version: '1.0', capabilities: [agent.league] }));
-      agent.tasks++;
-      const reply = await answer(Buffer.concat(parts).toString(), req.headers);
-      if (typeof reply !== 'string') return reply === undefined ? undefined : res.end(JSON.stringify(reply));
-      res.setHeader('Content-Type', 'text/html');
-      return res.end(reply);
-    });
+    req
+      .on('data', (part) => parts.push(part))
+      .on('end', async () => {
+        res.setHeader('Content-Type', 'application/json');
+        if (req.method === 'GET')
+          return res.end(JSON.stringify({ status: agent.healthy ? 'ok' : 'tired', version: '1.0', capabilities: [agent.league] }));
+        agent.tasks++;
+        const reply = await answer(Buffer.concat(parts).toString(), req.headers);
+        if (typeof reply !== 'string') return reply === undefined ? undefined : res.end(JSON.stringify(reply));
+        res.setHeader('Content-Type', 'text/html');
+        return res.end(reply);
+      });
   });
   await new Promise((r) => server.listen(0, '127.0.0.1', r));
   t.after(() => {
@@ -147,12 +171,14 @@ export async function register(body) {
 
 /** Two agents of two owners, healthy, called as called makes their names, that play the league, or none: in a league of the demo they would play its agents, and lose every round once the test is over. */
 export async function pair(t, league = '', answer, called = (name) => `${name} <b> ${once()}`) {
-  return Promise.all(['Silent', 'Quiet'].map(async (name) => {
-    const agent = Object.assign(await fake(t, answer), { league });
-    const made = await register({ name: called(name), endpoint: agent.endpoint, leagues: league ? [league] : [] });
-    await api(`/v1/agents/${made.id}/check`, { method: 'POST', token: made.token });
-    return made;
-  }));
+  return Promise.all(
+    ['Silent', 'Quiet'].map(async (name) => {
+      const agent = Object.assign(await fake(t, answer), { league });
+      const made = await register({ name: called(name), endpoint: agent.endpoint, leagues: league ? [league] : [] });
+      await api(`/v1/agents/${made.id}/check`, { method: 'POST', token: made.token });
+      return made;
+    }),
+  );
 }
 
 /** A duel of arithmetic in a league of its own; from a round on nobody answers before letGo is called. */
@@ -223,7 +249,8 @@ export async function checkPages(pages, { sizes = SIZES, check, fullPage = false
         await fits(page, `${name} at ${size.width}`);
         await check?.(page, name, theme !== themes[0]);
         assert.deepEqual(faults, [], `${name} at ${size.width}, ${theme}`);
-        if (SCREENS && size.width !== 360) await page.screenshot({ path: `${SCREENS}/${name}-${size.width}-${theme}.png`, animations: 'disabled', fullPage });
+        if (SCREENS && size.width !== 360)
+          await page.screenshot({ path: `${SCREENS}/${name}-${size.width}-${theme}.png`, animations: 'disabled', fullPage });
       }
     }
   }
@@ -233,9 +260,20 @@ export async function checkPages(pages, { sizes = SIZES, check, fullPage = false
 /** What axe finds in a part of a page that keeps someone out, one line each; with recolored, what a theme may have changed alone. */
 export async function grave(page, { within = 'html', recolored = false } = {}) {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(AXE);
-  const found = await page.evaluate(async ([part, rules]) => (await window.axe.run(part, { resultTypes: ['violations'], ...(rules && { runOnly: { type: 'rule', values: rules } }) })).violations, [within, recolored && ['color-contrast', 'link-in-text-block']]);
-  return found.filter((v) => ['serious', 'critical'].includes(v.impact))
-    .map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => `${n.target.join(' ')} (${n.any[0]?.message ?? n.all[0]?.message ?? ''})`).join('; ')}`);
+  const found = await page.evaluate(
+    async ([part, rules]) =>
+      (await window.axe.run(part, { resultTypes: ['violations'], ...(rules && { runOnly: { type: 'rule', values: rules } }) })).violations,
+    [within, recolored && ['color-contrast', 'link-in-text-block']],
+  );
+  return found
+    .filter((v) => ['serious', 'critical'].includes(v.impact))
+    .map(
+      (v) =>
+        `${v.id}: ${v.help}: ${v.nodes
+          .slice(0, 3)
+          .map((n) => `${n.target.join(' ')} (${n.any[0]?.message ?? n.all[0]?.message ?? ''})`)
+          .join('; ')}`,
+    );
 }
 
 /** Fails when a page is wider than its window, and names what sticks out of it. */
@@ -244,7 +282,10 @@ export async function fits(page, name) {
     const { scrollWidth, clientWidth } = document.documentElement;
     if (scrollWidth <= clientWidth) return [];
     const out = [...document.body.querySelectorAll('*')].filter((e) => e.getBoundingClientRect().right > clientWidth + 0.5);
-    return [`${scrollWidth - clientWidth} px`, ...out.map((e) => `${e.tagName}.${e.className} ${Math.round(e.getBoundingClientRect().right)}: ${e.textContent.slice(0, 60)}`)];
+    return [
+      `${scrollWidth - clientWidth} px`,
+      ...out.map((e) => `${e.tagName}.${e.className} ${Math.round(e.getBoundingClientRect().right)}: ${e.textContent.slice(0, 60)}`),
+    ];
   });
   assert.deepEqual(over, [], `${name} is too wide`);
 }

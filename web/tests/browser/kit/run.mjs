@@ -10,13 +10,22 @@ const folder = fileURLToPath(new URL('..', import.meta.url));
 const named = process.argv.slice(2);
 // Those that wait for whole matches come last: by then some have been played.
 const late = ['replay.spec.mjs', 'league.spec.mjs'];
-const files = readdirSync(folder).filter((name) => name.endsWith('.spec.mjs') && (named.length === 0 || named.includes(name)))
+const files = readdirSync(folder)
+  .filter((name) => name.endsWith('.spec.mjs') && (named.length === 0 || named.includes(name)))
   .sort((a, b) => late.indexOf(a) - late.indexOf(b));
 if (files.length === 0) throw new Error(`there are no tests named ${named.join(', ')} in ${folder}`);
 
 const server = await chromium.launchServer({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ],
 });
 process.env.BROWSER_ENDPOINT = server.wsEndpoint();
 
