@@ -11,6 +11,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/plaintext"
+	"github.com/agora-arena/arena/store"
 )
 
 // Limits of accounts.
@@ -27,29 +28,6 @@ const (
 	SignupInvite = "invite" // only admins make owners
 	SignupClosed = "closed"
 )
-
-// Store keeps owners, identities and tokens.
-type Store interface {
-	CreateOwner(ctx context.Context, o arena.Owner, t arena.Token, audit ...arena.AuditEntry) error
-	Owner(ctx context.Context, id string) (arena.Owner, error)
-	OwnerOf(ctx context.Context, issuer, subject string) (ownerID string, err error)
-	AdoptOwner(ctx context.Context, o arena.Owner, id arena.Identity) (ownerID string, err error)
-	CreateToken(ctx context.Context, t arena.Token, audit ...arena.AuditEntry) error
-	Tokens(ctx context.Context, ownerID string) ([]arena.Token, error)
-	AgentKeys(ctx context.Context, agentID string) ([]arena.Token, error)
-	RevokeToken(ctx context.Context, ownerID, id string, audit ...arena.AuditEntry) error
-	TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, error)
-	Token(ctx context.Context, id string) (arena.Token, error)
-	AdminTokens(ctx context.Context) ([]arena.Token, error)
-	ReplaceTokens(ctx context.Context, ownerID string, fresh []arena.Token, audit ...arena.AuditEntry) (revoked int, err error)
-	Owners(ctx context.Context, f arena.OwnerFilter, p arena.Page) ([]arena.OwnerSummary, string, error)
-	SuspendOwner(ctx context.Context, id string, at time.Time, reason string, audit arena.AuditEntry) (before arena.Owner, err error)
-	AccessStore
-	League(ctx context.Context, slug string) (arena.League, error)
-
-	PeopleStore
-	MailStore
-}
 
 // Agents pauses and resumes the agents of owners.
 type Agents interface {
@@ -79,7 +57,7 @@ type Quotas struct {
 
 // Options are the parts of a Service. All but Issuer and Mail are needed.
 type Options struct {
-	Store  Store
+	Store  *store.Store
 	Agents Agents
 	Texts  Texts
 	// NewSecret makes an owner's bearer secret and its hash, NewAdminSecret that
@@ -163,7 +141,7 @@ func (s *Service) SignUp(ctx context.Context, caller arena.Caller, in arena.Sign
 		}
 		audit = append(audit, e)
 	}
-	if err := s.o.Store.CreateOwner(ctx, o, token, audit...); err != nil {
+	if err := s.o.Store.Accounts.CreateOwner(ctx, o, token, audit...); err != nil {
 		return o, "", err
 	}
 	s.confirmLater(ctx, o)
@@ -214,12 +192,12 @@ func (s *Service) Owner(ctx context.Context, caller arena.Caller) (arena.Owner, 
 	if caller.OwnerID == "" {
 		return arena.Owner{}, nil
 	}
-	return s.o.Store.Owner(ctx, caller.OwnerID)
+	return s.o.Store.Accounts.Owner(ctx, caller.OwnerID)
 }
 
 // Tokens returns the caller's tokens that are valid, oldest first.
 func (s *Service) Tokens(ctx context.Context, caller arena.Caller) ([]arena.Token, error) {
-	return s.live(s.o.Store.Tokens(ctx, caller.OwnerID))
+	return s.live(s.o.Store.Accounts.Tokens(ctx, caller.OwnerID))
 }
 
 // CreateToken makes another token of the calling owner.
@@ -243,7 +221,7 @@ func (s *Service) CreateToken(ctx context.Context, caller arena.Caller, name str
 	if err != nil {
 		return t, "", err
 	}
-	return t, secret, s.o.Store.CreateToken(ctx, t, e)
+	return t, secret, s.o.Store.Accounts.CreateToken(ctx, t, e)
 }
 
 // RevokeToken ends one of the calling owner's tokens.
@@ -255,7 +233,7 @@ func (s *Service) RevokeToken(ctx context.Context, caller arena.Caller, id strin
 	if err != nil {
 		return err
 	}
-	return s.o.Store.RevokeToken(ctx, caller.OwnerID, id, e)
+	return s.o.Store.Accounts.RevokeToken(ctx, caller.OwnerID, id, e)
 }
 
 // needOwner rejects callers that are not owners: "" would name admin tokens.

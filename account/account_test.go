@@ -104,7 +104,7 @@ func (f *fixture) fails(err error, want arena.Code) {
 // audited returns the audit log: actor, token, action and target of each entry.
 func (f *fixture) audited() []string {
 	f.t.Helper()
-	entries, _, err := f.store.AuditLog(f.t.Context(), arena.AuditFilter{}, arena.Page{Limit: 100})
+	entries, _, err := f.store.Operations.AuditLog(f.t.Context(), arena.AuditFilter{}, arena.Page{Limit: 100})
 	f.ok(err)
 	var lines []string
 	for _, e := range entries {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store"
 )
 
 // Limits of tokens that belong to no owner.
@@ -19,16 +20,9 @@ const (
 // ConfiguredName is the name of tokens that the setting ARENA_ADMIN_TOKEN makes.
 const ConfiguredName = "ARENA_ADMIN_TOKEN"
 
-// AdminStore keeps admin tokens.
-type AdminStore interface {
-	AdminTokens(ctx context.Context) ([]arena.Token, error)
-	CreateToken(ctx context.Context, t arena.Token, audit ...arena.AuditEntry) error
-	ConfigureToken(ctx context.Context, t arena.Token, accept func(known arena.Token) error, audit func(superseded arena.Token) (arena.AuditEntry, error)) error
-}
-
 // AdminOptions are the parts of EnsureAdmin.
 type AdminOptions struct {
-	Store      AdminStore
+	Store      *store.Store
 	Secret     string                                // that the operator has set, "" none
 	NewSecret  func() (secret string, hash [32]byte) // of an admin
 	HashSecret func(secret string) [32]byte
@@ -45,7 +39,7 @@ func EnsureAdmin(ctx context.Context, o AdminOptions) (secret string, created bo
 	if o.Secret != "" {
 		return o.Secret, false, o.configure(ctx, now)
 	}
-	known, err := o.Store.AdminTokens(ctx)
+	known, err := o.Store.Accounts.AdminTokens(ctx)
 	if err != nil {
 		return "", false, fmt.Errorf("read admin tokens: %w", err)
 	}
@@ -54,7 +48,7 @@ func EnsureAdmin(ctx context.Context, o AdminOptions) (secret string, created bo
 	}
 	secret, hash := o.NewSecret()
 	t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), Scope: arena.ScopeAdmin, Name: "first start", Hash: hash, CreatedAt: now}
-	if err := o.Store.CreateToken(ctx, t); err != nil {
+	if err := o.Store.Accounts.CreateToken(ctx, t); err != nil {
 		return "", false, fmt.Errorf("store the admin token: %w", err)
 	}
 	return secret, true, nil
@@ -63,7 +57,7 @@ func EnsureAdmin(ctx context.Context, o AdminOptions) (secret string, created bo
 // configure makes the operator's token the configured one.
 func (o AdminOptions) configure(ctx context.Context, now time.Time) error {
 	t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), Scope: arena.ScopeAdmin, Name: ConfiguredName, Hash: o.HashSecret(o.Secret), CreatedAt: now}
-	err := o.Store.ConfigureToken(ctx, t, func(known arena.Token) error { return usable(known, now) }, func(old arena.Token) (arena.AuditEntry, error) {
+	err := o.Store.Accounts.ConfigureToken(ctx, t, func(known arena.Token) error { return usable(known, now) }, func(old arena.Token) (arena.AuditEntry, error) {
 		return arena.Caller{Scope: arena.ScopeAdmin}.Audit(now, "supersede-token", old.ID, old.Name, nil)
 	})
 	if refused, ok := errors.AsType[*arena.Error](err); ok && refused.Code == arena.CodeConflict {
@@ -97,7 +91,7 @@ func (s *Service) AdminTokens(ctx context.Context, caller arena.Caller) ([]arena
 	if err := caller.Require("", arena.RightAdminister); err != nil {
 		return nil, err
 	}
-	return s.o.Store.AdminTokens(ctx)
+	return s.o.Store.Accounts.AdminTokens(ctx)
 }
 
 // CreateAdminToken makes a token that belongs to no owner, for an admin.
@@ -109,7 +103,7 @@ func (s *Service) CreateAdminToken(ctx context.Context, caller arena.Caller, in 
 	if err := s.checkAdminToken(ctx, in, now); err != nil {
 		return t, "", err
 	}
-	held, err := s.o.Store.AdminTokens(ctx)
+	held, err := s.o.Store.Accounts.AdminTokens(ctx)
 	if err != nil {
 		return t, "", err
 	}
@@ -125,7 +119,7 @@ func (s *Service) CreateAdminToken(ctx context.Context, caller arena.Caller, in 
 	if err != nil {
 		return t, "", err
 	}
-	return t, secret, s.o.Store.CreateToken(ctx, t, e)
+	return t, secret, s.o.Store.Accounts.CreateToken(ctx, t, e)
 }
 
 func (s *Service) checkAdminToken(ctx context.Context, in arena.AdminTokenRequest, now time.Time) error {
@@ -146,7 +140,7 @@ func (s *Service) RevokeAny(ctx context.Context, caller arena.Caller, id string)
 	if err := caller.Require("", arena.RightAdminister); err != nil {
 		return err
 	}
-	t, err := s.o.Store.Token(ctx, id)
+	t, err := s.o.Store.Accounts.Token(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -154,5 +148,5 @@ func (s *Service) RevokeAny(ctx context.Context, caller arena.Caller, id string)
 	if err != nil {
 		return err
 	}
-	return s.o.Store.RevokeToken(ctx, t.OwnerID, id, e)
+	return s.o.Store.Accounts.RevokeToken(ctx, t.OwnerID, id, e)
 }

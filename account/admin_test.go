@@ -35,7 +35,7 @@ func TestEnsureAdmin(t *testing.T) {
 		} else if f.ok(err); secret != want || created != wantCreated {
 			t.Errorf("%q, created %v; want %q, %v", secret, created, want, wantCreated)
 		}
-		tokens, err := f.store.AdminTokens(t.Context())
+		tokens, err := f.store.Accounts.AdminTokens(t.Context())
 		f.ok(err)
 		var names []string
 		for _, t := range tokens {
@@ -75,7 +75,7 @@ func TestEnsureAdmin(t *testing.T) {
 	ensure(secret, "", false, "ARENA_ADMIN_TOKEN: this token was revoked at 2025-06-01T12:00:00.000Z; set a new one", "first start", "ARENA_ADMIN_TOKEN")
 
 	// Without a live admin token there is no way in, so a start makes one.
-	tokens, err := f.store.AdminTokens(t.Context())
+	tokens, err := f.store.Accounts.AdminTokens(t.Context())
 	f.ok(err)
 	for _, live := range tokens {
 		f.ok(f.RevokeAny(t.Context(), admin(), live.ID))
@@ -100,7 +100,7 @@ func TestEnsureAdmin(t *testing.T) {
 func TestService_adminTokens(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.ok(f.store.CreateLeague(t.Context(), arena.League{Slug: "cup", Title: "Cup", Status: arena.LeagueOpen, CreatedAt: start}))
+	f.ok(f.store.Leagues.CreateLeague(t.Context(), arena.League{Slug: "cup", Title: "Cup", Status: arena.LeagueOpen, CreatedAt: start}))
 	made, secret, err := f.CreateAdminToken(t.Context(), admin(), arena.AdminTokenRequest{
 		Name: "cup", Scope: arena.ScopeOrganizer, Leagues: []string{"cup"}, ExpiresAt: start.Add(time.Hour),
 	})

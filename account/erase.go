@@ -37,7 +37,7 @@ func (s *Service) DeleteOwner(ctx context.Context, caller arena.Caller, ownerID,
 // erase revokes an owner's tokens, retires its agents and deletes its personal
 // data. Its texts in running matches follow when they are over.
 func (s *Service) erase(ctx context.Context, caller arena.Caller, ownerID, confirm string) (arena.OwnerErasure, error) {
-	o, err := s.o.Store.Owner(ctx, ownerID)
+	o, err := s.o.Store.Accounts.Owner(ctx, ownerID)
 	switch {
 	case err != nil:
 		return arena.OwnerErasure{}, err
@@ -51,7 +51,7 @@ func (s *Service) erase(ctx context.Context, caller arena.Caller, ownerID, confi
 	if err != nil {
 		return arena.OwnerErasure{}, err
 	}
-	if err := s.o.Store.EraseOwner(ctx, e, audit); err != nil {
+	if err := s.o.Store.Accounts.EraseOwner(ctx, e, audit); err != nil {
 		return arena.OwnerErasure{}, err
 	}
 	s.eraseTexts(ctx)
@@ -72,7 +72,7 @@ func (s *Service) Erasures(ctx context.Context, caller arena.Caller) (all []aren
 		return nil, err
 	}
 	for after := ""; ; after = all[len(all)-1].OwnerID {
-		part, err := s.o.Store.OwnerErasures(ctx, after, erasurePage)
+		part, err := s.o.Store.Accounts.OwnerErasures(ctx, after, erasurePage)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (s *Service) ReapplyErasures(ctx context.Context, caller arena.Caller, list
 		if e.At.IsZero() {
 			return deleted, arena.Invalid(fmt.Sprintf("items[%d].at", i), "is missing")
 		}
-		o, err := s.o.Store.Owner(ctx, e.OwnerID)
+		o, err := s.o.Store.Accounts.Owner(ctx, e.OwnerID)
 		switch {
 		case arena.CodeOf(err) == arena.CodeNotFound, err == nil && !o.ErasedAt.IsZero():
 			continue
@@ -102,7 +102,7 @@ func (s *Service) ReapplyErasures(ctx context.Context, caller arena.Caller, list
 		}
 		audit, err := caller.Audit(s.now(), "reapply-erasure", e.OwnerID, nil, nil)
 		if err == nil {
-			err = s.o.Store.EraseOwner(ctx, e, audit)
+			err = s.o.Store.Accounts.EraseOwner(ctx, e, audit)
 		}
 		if err != nil {
 			return deleted, err

@@ -48,7 +48,7 @@ func (s *Service) Identify(ctx context.Context, c arena.Credentials) (arena.Call
 // issuer. A bad token has none.
 func (s *Service) holder(ctx context.Context, c arena.Credentials) (arena.Caller, error) {
 	secret := c.Secret
-	t, err := s.o.Store.TokenByHash(ctx, s.o.HashSecret(secret))
+	t, err := s.o.Store.Accounts.TokenByHash(ctx, s.o.HashSecret(secret))
 	switch {
 	case err == nil && !t.OwnerSuspendedAt.IsZero():
 		return arena.Caller{}, errSuspended(t.OwnerSuspendReason)
@@ -77,7 +77,7 @@ func (s *Service) holder(ctx context.Context, c arena.Credentials) (arena.Caller
 		if caller.OwnerID, err = s.ownerOf(ctx, id); err != nil {
 			return arena.Caller{}, err
 		}
-		o, err := s.o.Store.Owner(ctx, caller.OwnerID)
+		o, err := s.o.Store.Accounts.Owner(ctx, caller.OwnerID)
 		if err != nil {
 			return arena.Caller{}, err
 		}
@@ -101,12 +101,12 @@ func errSuspended(reason string) error {
 // one, unless the arena takes no new owners and its issuer does not name it an
 // admin.
 func (s *Service) ownerOf(ctx context.Context, id arena.Identity) (string, error) {
-	ownerID, err := s.o.Store.OwnerOf(ctx, id.Issuer, id.Subject)
+	ownerID, err := s.o.Store.Accounts.OwnerOf(ctx, id.Issuer, id.Subject)
 	if arena.CodeOf(err) != arena.CodeNotFound {
 		return ownerID, err
 	}
 	if s.o.SignupMode == SignupClosed && !id.Admin {
 		return "", errClosed()
 	}
-	return s.o.Store.AdoptOwner(ctx, s.newOwner(id), id)
+	return s.o.Store.Accounts.AdoptOwner(ctx, s.newOwner(id), id)
 }

@@ -36,7 +36,7 @@ func (s *Service) Invite(ctx context.Context, caller arena.Caller, in arena.Invi
 		return i, "", err
 	}
 	now := s.now()
-	open, err := s.o.Store.OpenInvitations(ctx, now)
+	open, err := s.o.Store.People.OpenInvitations(ctx, now)
 	if err != nil {
 		return i, "", err
 	}
@@ -52,7 +52,7 @@ func (s *Service) Invite(ctx context.Context, caller arena.Caller, in arena.Invi
 	if err != nil {
 		return i, "", err
 	}
-	return i, secret, s.o.Store.CreateInvitation(ctx, i, e)
+	return i, secret, s.o.Store.People.CreateInvitation(ctx, i, e)
 }
 
 func (s *Service) checkInvitation(ctx context.Context, in arena.InvitationRequest) error {
@@ -86,7 +86,7 @@ func (s *Service) Invitations(ctx context.Context, caller arena.Caller) ([]arena
 	if err := caller.Require("", arena.RightAdminister); err != nil {
 		return nil, err
 	}
-	return s.o.Store.Invitations(ctx, 2*maxInvitations)
+	return s.o.Store.People.Invitations(ctx, 2*maxInvitations)
 }
 
 // RevokeInvitation withdraws an invitation that can still be used, for an admin.
@@ -99,13 +99,13 @@ func (s *Service) RevokeInvitation(ctx context.Context, caller arena.Caller, id 
 	if err != nil {
 		return err
 	}
-	return s.o.Store.RevokeInvitation(ctx, id, now, e)
+	return s.o.Store.People.RevokeInvitation(ctx, id, now, e)
 }
 
 // Invitation returns the invitation of a link. An error says why it cannot be
 // used; a wrong one counts against the address (threat A4).
 func (s *Service) Invitation(ctx context.Context, secret, address string) (arena.Invitation, error) {
-	i, err := s.o.Store.InvitationByHash(ctx, s.o.HashSecret(secret))
+	i, err := s.o.Store.People.InvitationByHash(ctx, s.o.HashSecret(secret))
 	if err != nil {
 		return i, s.guessed(ctx, address, err)
 	}
@@ -166,7 +166,7 @@ func (s *Service) joinAs(ctx context.Context, id arena.Identity, in arena.SignIn
 		return "", err
 	}
 	joined := arena.Joined{}
-	switch joined.Owner.ID, err = s.o.Store.OwnerOf(ctx, id.Issuer, id.Subject); {
+	switch joined.Owner.ID, err = s.o.Store.Accounts.OwnerOf(ctx, id.Issuer, id.Subject); {
 	case arena.CodeOf(err) == arena.CodeNotFound:
 		joined.Owner, joined.Identity = s.newOwner(id), id
 	case err != nil:
@@ -178,7 +178,7 @@ func (s *Service) joinAs(ctx context.Context, id arena.Identity, in arena.SignIn
 
 // join stores what a person who has joined adds to the arena.
 func (s *Service) join(ctx context.Context, secret string, joined arena.Joined) (arena.Owner, error) {
-	return s.o.Store.Join(ctx, s.o.HashSecret(secret), func(i arena.Invitation) (arena.Joined, error) {
+	return s.o.Store.Accounts.Join(ctx, s.o.HashSecret(secret), func(i arena.Invitation) (arena.Joined, error) {
 		now := s.now()
 		if err := i.Open(now); err != nil {
 			return arena.Joined{}, err

@@ -14,7 +14,7 @@ const maxAgentKeys = 10
 
 // AgentKeys returns the keys of an agent that are valid, oldest first.
 func (s *Service) AgentKeys(ctx context.Context, g arena.Agent) ([]arena.Token, error) {
-	return s.live(s.o.Store.AgentKeys(ctx, g.ID))
+	return s.live(s.o.Store.Accounts.AgentKeys(ctx, g.ID))
 }
 
 // CreateAgentKey makes a key with which an agent fetches and answers its tasks.
@@ -44,12 +44,12 @@ func (s *Service) CreateAgentKey(ctx context.Context, caller arena.Caller, g are
 	if err != nil {
 		return t, "", err
 	}
-	return t, secret, s.o.Store.CreateToken(ctx, t, e)
+	return t, secret, s.o.Store.Accounts.CreateToken(ctx, t, e)
 }
 
 // RevokeAgentKey ends a key of an agent.
 func (s *Service) RevokeAgentKey(ctx context.Context, caller arena.Caller, g arena.Agent, id string) error {
-	t, err := s.o.Store.Token(ctx, id)
+	t, err := s.o.Store.Accounts.Token(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -60,5 +60,5 @@ func (s *Service) RevokeAgentKey(ctx context.Context, caller arena.Caller, g are
 	if err != nil {
 		return err
 	}
-	return s.o.Store.RevokeToken(ctx, t.OwnerID, id, e)
+	return s.o.Store.Accounts.RevokeToken(ctx, t.OwnerID, id, e)
 }

@@ -3,18 +3,9 @@ package account
 import (
 	"context"
 	"net/mail"
-	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
-
-// MailStore keeps the addresses of owners and the links of mails.
-type MailStore interface {
-	SetMailSettings(ctx context.Context, ownerID string, s arena.MailSettings, audit ...arena.AuditEntry) error
-	ConfirmEmail(ctx context.Context, ownerID, address string, at time.Time) error
-	ConfirmWithLink(ctx context.Context, hash [32]byte, at time.Time) (ownerID string, err error)
-	ResetTokens(ctx context.Context, hash [32]byte, fresh func(o arena.Owner) (arena.Token, arena.AuditEntry, error)) (o arena.Owner, revoked int, err error)
-}
 
 // Mail writes to owners. Its errors have the codes rate_limited and unavailable.
 type Mail interface {
@@ -61,7 +52,7 @@ func (s *Service) SetMailSettings(ctx context.Context, caller arena.Caller, in a
 	if err != nil {
 		return arena.Owner{}, err
 	}
-	if err := s.o.Store.SetMailSettings(ctx, caller.OwnerID, in, e); err != nil {
+	if err := s.o.Store.Outbox.SetMailSettings(ctx, caller.OwnerID, in, e); err != nil {
 		return arena.Owner{}, err
 	}
 	after, err := s.Owner(ctx, caller)
@@ -94,7 +85,7 @@ func (s *Service) SendConfirmation(ctx context.Context, caller arena.Caller) err
 // ConfirmEmail confirms the address of the owner that got the link with a secret. A
 // wrong one counts against the address of the caller (threat A4).
 func (s *Service) ConfirmEmail(ctx context.Context, secret, address string) error {
-	_, err := s.o.Store.ConfirmWithLink(ctx, s.o.HashSecret(secret), s.now())
+	_, err := s.o.Store.Outbox.ConfirmWithLink(ctx, s.o.HashSecret(secret), s.now())
 	return s.guessedLink(ctx, address, err)
 }
 
@@ -134,7 +125,7 @@ func (s *Service) RequestReset(ctx context.Context, email, address string) error
 // new one. It returns how many it revoked. A wrong link counts against the address of
 // the caller (threat A4).
 func (s *Service) Reset(ctx context.Context, secret, address string) (o arena.Owner, token string, revoked int, err error) {
-	o, revoked, err = s.o.Store.ResetTokens(ctx, s.o.HashSecret(secret), func(o arena.Owner) (arena.Token, arena.AuditEntry, error) {
+	o, revoked, err = s.o.Store.Accounts.ResetTokens(ctx, s.o.HashSecret(secret), func(o arena.Owner) (arena.Token, arena.AuditEntry, error) {
 		if !o.SuspendedAt.IsZero() {
 			return arena.Token{}, arena.AuditEntry{}, errSuspended(o.SuspendReason)
 		}

@@ -69,7 +69,7 @@ func TestService_confirm(t *testing.T) {
 	out.are(t, "confirm other@example.org")
 	out.err = nil
 
-	f.ok(f.store.AddMailLinks(ctx, []arena.MailLink{{Hash: hash("link"), Kind: arena.MailConfirm, OwnerID: kim.OwnerID, Address: other, ExpiresAt: start.Add(time.Hour)}}))
+	f.ok(f.store.Outbox.AddMailLinks(ctx, []arena.MailLink{{Hash: hash("link"), Kind: arena.MailConfirm, OwnerID: kim.OwnerID, Address: other, ExpiresAt: start.Add(time.Hour)}}))
 	f.fails(f.ConfirmEmail(ctx, "wrong", "192.0.2.7"), arena.CodeNotFound)
 	f.guess.exceeded = true
 	f.fails(f.ConfirmEmail(ctx, "wrong", "192.0.2.7"), arena.CodeRateLimited)
@@ -123,7 +123,7 @@ func TestService_Reset(t *testing.T) {
 	o, old, err := f.SignUp(ctx, arena.Caller{}, arena.SignUp{Name: "Kim"})
 	f.ok(err)
 	link := arena.MailLink{Hash: hash("link"), Kind: arena.MailReset, OwnerID: o.ID, ExpiresAt: start.Add(time.Hour)}
-	f.ok(f.store.AddMailLinks(ctx, []arena.MailLink{link}))
+	f.ok(f.store.Outbox.AddMailLinks(ctx, []arena.MailLink{link}))
 	_, err = f.Suspend(ctx, admin(), o.ID, "")
 	f.ok(err)
 	_, _, _, err = f.Reset(ctx, "link", "192.0.2.7")

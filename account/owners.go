@@ -20,7 +20,7 @@ func (s *Service) Owners(ctx context.Context, caller arena.Caller, f arena.Owner
 	if err := caller.Require("", arena.RightAdminister); err != nil {
 		return nil, "", err
 	}
-	return s.o.Store.Owners(ctx, f, p)
+	return s.o.Store.Accounts.Owners(ctx, f, p)
 }
 
 // OwnerTokens returns an owner's tokens that are not revoked, for an admin.
@@ -28,10 +28,10 @@ func (s *Service) OwnerTokens(ctx context.Context, caller arena.Caller, ownerID 
 	if err := caller.Require("", arena.RightAdminister); err != nil {
 		return nil, err
 	}
-	if _, err := s.o.Store.Owner(ctx, ownerID); err != nil {
+	if _, err := s.o.Store.Accounts.Owner(ctx, ownerID); err != nil {
 		return nil, err
 	}
-	return s.live(s.o.Store.Tokens(ctx, ownerID))
+	return s.live(s.o.Store.Accounts.Tokens(ctx, ownerID))
 }
 
 // ReissueTokens revokes all tokens of an owner and makes a new one, for an
@@ -60,7 +60,7 @@ func (s *Service) replaceTokens(ctx context.Context, caller arena.Caller, ownerI
 	if err != nil {
 		return 0, err
 	}
-	return s.o.Store.ReplaceTokens(ctx, ownerID, fresh, e)
+	return s.o.Store.Accounts.ReplaceTokens(ctx, ownerID, fresh, e)
 }
 
 // Suspend suspends an owner, for an admin: its tokens are rejected with the
@@ -99,7 +99,7 @@ func (s *Service) suspend(ctx context.Context, caller arena.Caller, ownerID, act
 	if err != nil {
 		return arena.Owner{}, err
 	}
-	before, err := s.o.Store.SuspendOwner(ctx, ownerID, at, reason, e)
+	before, err := s.o.Store.Accounts.SuspendOwner(ctx, ownerID, at, reason, e)
 	if err != nil {
 		return arena.Owner{}, err
 	}
@@ -108,5 +108,5 @@ func (s *Service) suspend(ctx context.Context, caller arena.Caller, ownerID, act
 	if err := s.o.Agents.FollowOwner(ctx, ownerID, before.SuspendedAt); err != nil {
 		return arena.Owner{}, fmt.Errorf("%s: %w", action, err)
 	}
-	return s.o.Store.Owner(ctx, ownerID)
+	return s.o.Store.Accounts.Owner(ctx, ownerID)
 }

@@ -13,7 +13,7 @@ func (s *Service) People(ctx context.Context, caller arena.Caller) ([]arena.Owne
 	if err := caller.Require("", arena.RightAdminister); err != nil {
 		return nil, err
 	}
-	return s.o.Store.People(ctx)
+	return s.o.Store.People.People(ctx)
 }
 
 // SetRole sets the role of an owner in place of the one that it has, for an admin.
@@ -41,7 +41,7 @@ func (s *Service) setRole(ctx context.Context, caller arena.Caller, action, owne
 	if caller.OwnerID == ownerID {
 		return arena.Owner{}, arena.Errorf(arena.CodeConflict, "your own role can be changed by another admin only")
 	}
-	return s.o.Store.SetRole(ctx, ownerID, role, func(before arena.Owner) (arena.AuditEntry, error) {
+	return s.o.Store.People.SetRole(ctx, ownerID, role, func(before arena.Owner) (arena.AuditEntry, error) {
 		return caller.Audit(s.now(), action, ownerID, roleDoc(before.Role), roleDoc(role))
 	})
 }
@@ -74,7 +74,7 @@ func (s *Service) checkRole(ctx context.Context, field string, r arena.Role) err
 		if slices.Contains(r.Leagues[:i], slug) {
 			return arena.Invalid("leagues", "must be unique; %s is there twice", slug)
 		}
-		if _, err := s.o.Store.League(ctx, slug); err != nil {
+		if _, err := s.o.Store.Leagues.League(ctx, slug); err != nil {
 			return arena.AtField(fmt.Sprintf("leagues[%d]", i), err)
 		}
 	}

@@ -9,14 +9,6 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// AccessStore keeps the uses and the ends of tokens, and the erasures of owners.
-type AccessStore interface {
-	NoteTokenUses(ctx context.Context, uses []arena.TokenUse) error
-	RotateToken(ctx context.Context, oldID string, fresh arena.Token, ends time.Time, audit ...arena.AuditEntry) error
-	EraseOwner(ctx context.Context, e arena.OwnerErasure, audit ...arena.AuditEntry) error
-	OwnerErasures(ctx context.Context, after string, limit int) ([]arena.OwnerErasure, error)
-}
-
 // live removes the tokens that have ended.
 func (s *Service) live(tokens []arena.Token, err error) ([]arena.Token, error) {
 	now := s.now()
@@ -29,7 +21,7 @@ func (s *Service) RotateToken(ctx context.Context, caller arena.Caller, id strin
 	if err := needOwner(caller); err != nil {
 		return t, "", err
 	}
-	old, err := s.o.Store.Token(ctx, id)
+	old, err := s.o.Store.Accounts.Token(ctx, id)
 	if err != nil {
 		return t, "", err
 	}
@@ -44,7 +36,7 @@ func (s *Service) RotateToken(ctx context.Context, caller arena.Caller, id strin
 // RotateAgentKey replaces a key of an agent as RotateToken does. The caller may
 // act for the agent.
 func (s *Service) RotateAgentKey(ctx context.Context, caller arena.Caller, g arena.Agent, id string, grace time.Duration) (t arena.Token, secret string, err error) {
-	old, err := s.o.Store.Token(ctx, id)
+	old, err := s.o.Store.Accounts.Token(ctx, id)
 	if err != nil {
 		return t, "", err
 	}
@@ -70,7 +62,7 @@ func (s *Service) rotate(ctx context.Context, caller arena.Caller, action string
 	if err != nil {
 		return err
 	}
-	return s.o.Store.RotateToken(ctx, old.ID, fresh, fresh.CreatedAt.Add(grace), e)
+	return s.o.Store.Accounts.RotateToken(ctx, old.ID, fresh, fresh.CreatedAt.Add(grace), e)
 }
 
 // usedEvery is how exactly a token's last use is known.
@@ -112,5 +104,5 @@ func (u *uses) take() []arena.TokenUse {
 // StoreUses stores the uses of tokens since the last call in one write. Uses are
 // lost when it fails: the next ones are noted again.
 func (s *Service) StoreUses(ctx context.Context) error {
-	return s.o.Store.NoteTokenUses(ctx, s.uses.take())
+	return s.o.Store.Accounts.NoteTokenUses(ctx, s.uses.take())
 }

@@ -55,7 +55,7 @@ func TestService_StoreUses(t *testing.T) {
 	f := newFixture(t, func(o *account.Options) { o.Now = func() time.Time { return now } })
 	kim, secret := f.newOwner("Kim")
 	used := func() string {
-		stored, err := f.store.Token(t.Context(), kim.TokenID)
+		stored, err := f.store.Accounts.Token(t.Context(), kim.TokenID)
 		f.ok(err)
 		return fmt.Sprint(stored.LastUsedAt.Unix(), " ", stored.LastUsedBy)
 	}

@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/plaintext"
@@ -10,24 +9,6 @@ import (
 
 // maxBrowser is how many characters of a browser's name are kept.
 const maxBrowser = 60
-
-// PeopleStore keeps roles, sessions and invitations.
-type PeopleStore interface {
-	CreateSession(ctx context.Context, s arena.Session) error
-	SessionByHash(ctx context.Context, hash [32]byte) (arena.Session, error)
-	Sessions(ctx context.Context, ownerID string) ([]arena.Session, error)
-	EndSession(ctx context.Context, ownerID, id string, audit ...arena.AuditEntry) error
-
-	People(ctx context.Context) ([]arena.Owner, error)
-	SetRole(ctx context.Context, ownerID string, role arena.Role, audit func(before arena.Owner) (arena.AuditEntry, error)) (after arena.Owner, err error)
-
-	CreateInvitation(ctx context.Context, i arena.Invitation, audit ...arena.AuditEntry) error
-	Invitations(ctx context.Context, limit int) ([]arena.Invitation, error)
-	OpenInvitations(ctx context.Context, now time.Time) (int64, error)
-	InvitationByHash(ctx context.Context, hash [32]byte) (arena.Invitation, error)
-	RevokeInvitation(ctx context.Context, id string, at time.Time, audit ...arena.AuditEntry) error
-	Join(ctx context.Context, invitation [32]byte, admit func(i arena.Invitation) (arena.Joined, error)) (arena.Owner, error)
-}
 
 // SignIn makes a session of the person with an identity of the OIDC issuer. A new
 // identity becomes an owner, with the role of the invitation if there is one.
@@ -42,7 +23,7 @@ func (s *Service) SignIn(ctx context.Context, id arena.Identity, in arena.SignIn
 	if err != nil {
 		return "", session, err
 	}
-	o, err := s.o.Store.Owner(ctx, ownerID)
+	o, err := s.o.Store.Accounts.Owner(ctx, ownerID)
 	if err != nil {
 		return "", session, err
 	}
@@ -51,7 +32,7 @@ func (s *Service) SignIn(ctx context.Context, id arena.Identity, in arena.SignIn
 	}
 	now := s.now()
 	if o.EmailConfirmedAt.IsZero() && o.Email != "" && o.Email == id.Email { // the issuer has verified it
-		if err := s.o.Store.ConfirmEmail(ctx, o.ID, o.Email, now); err != nil {
+		if err := s.o.Store.Outbox.ConfirmEmail(ctx, o.ID, o.Email, now); err != nil {
 			return "", session, err
 		}
 		o.EmailConfirmedAt = now
@@ -61,13 +42,13 @@ func (s *Service) SignIn(ctx context.Context, id arena.Identity, in arena.SignIn
 		ID: arena.NewID(arena.SessionPrefix, now), OwnerID: o.ID, Hash: hash, Browser: plaintext.Line(in.Browser, maxBrowser), Admin: id.Admin,
 		CreatedAt: now, LastUsedAt: now, Owner: o,
 	}
-	return secret, session, s.o.Store.CreateSession(ctx, session)
+	return secret, session, s.o.Store.People.CreateSession(ctx, session)
 }
 
 // signedIn returns the caller of a session. An unknown or expired
 // secret identifies no caller.
 func (s *Service) signedIn(ctx context.Context, secret string) (arena.Caller, error) {
-	session, err := s.o.Store.SessionByHash(ctx, s.o.HashSecret(secret))
+	session, err := s.o.Store.People.SessionByHash(ctx, s.o.HashSecret(secret))
 	switch {
 	case arena.CodeOf(err) == arena.CodeNotFound:
 		return arena.Caller{}, nil
@@ -84,7 +65,7 @@ func (s *Service) Sessions(ctx context.Context, caller arena.Caller) ([]arena.Se
 	if err := needOwner(caller); err != nil {
 		return nil, err
 	}
-	return s.o.Store.Sessions(ctx, caller.OwnerID)
+	return s.o.Store.People.Sessions(ctx, caller.OwnerID)
 }
 
 // EndSession ends one of the calling owner's sessions.
@@ -93,11 +74,11 @@ func (s *Service) EndSession(ctx context.Context, caller arena.Caller, id string
 		return err
 	}
 	if id == caller.TokenID { // a sign-out changes nothing for anyone else
-		return s.o.Store.EndSession(ctx, caller.OwnerID, id)
+		return s.o.Store.People.EndSession(ctx, caller.OwnerID, id)
 	}
 	e, err := caller.Audit(s.now(), "end-session", id, nil, nil)
 	if err != nil {
 		return err
 	}
-	return s.o.Store.EndSession(ctx, caller.OwnerID, id, e)
+	return s.o.Store.People.EndSession(ctx, caller.OwnerID, id, e)
 }

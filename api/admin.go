@@ -13,16 +13,10 @@ import (
 	"github.com/agora-arena/arena/internal/vitals"
 )
 
-// operationReads are the rows that nodeHandlers read.
-type operationReads interface {
-	Counts(ctx context.Context) (arena.Counts, error)
-	Operations(ctx context.Context) (arena.Operations, error)
-}
-
 // nodeHandlers serve the state of this node and of the whole arena.
 type nodeHandlers struct {
 	Node
-	rows      operationReads
+	rows      Rows
 	visible   Visible
 	matches   *matchViews
 	startedAt time.Time
@@ -112,11 +106,11 @@ const (
 const roundGrace = 15 * time.Second
 
 func (h *nodeHandlers) status(ctx context.Context, _ *struct{}) (*output[statusView], error) {
-	counts, err := h.rows.Counts(ctx)
+	counts, err := h.rows.Operations.Counts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	o, err := h.rows.Operations(ctx)
+	o, err := h.rows.Operations.Operations(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -232,15 +226,9 @@ func (h *nodeHandlers) ready(ctx context.Context, _ *struct{}) (*output[healthzV
 	return answer(healthzView{Status: "ok"})
 }
 
-// auditStore stores and lists audit entries.
-type auditStore interface {
-	Audit(ctx context.Context, e arena.AuditEntry) error
-	AuditLog(ctx context.Context, f arena.AuditFilter, p arena.Page) ([]arena.AuditEntry, string, error)
-}
-
 // auditHandlers serve the audit log.
 type auditHandlers struct {
-	rows auditStore
+	rows Rows
 	now  func() time.Time
 	log  *slog.Logger
 }
@@ -281,7 +269,7 @@ func (p IDParam) target() string { return p.ID }
 func (h *auditHandlers) record(ctx context.Context, action, target string) {
 	e, err := callerOf(ctx).Audit(h.now(), action, target, nil, nil)
 	if err == nil {
-		err = h.rows.Audit(context.WithoutCancel(ctx), e)
+		err = h.rows.Operations.Audit(context.WithoutCancel(ctx), e)
 	}
 	if err != nil {
 		h.log.ErrorContext(ctx, "audit entry lost", "action", action, "target", target, "error", err)
@@ -305,7 +293,7 @@ type listAuditInput struct {
 }
 
 func (h *auditHandlers) list(ctx context.Context, in *listAuditInput) (*output[listOf[auditView]], error) {
-	entries, next, err := h.rows.AuditLog(ctx, arena.AuditFilter{Find: in.Find}, in.page())
+	entries, next, err := h.rows.Operations.AuditLog(ctx, arena.AuditFilter{Find: in.Find}, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -318,15 +306,9 @@ func (h *auditHandlers) list(ctx context.Context, in *listAuditInput) (*output[l
 	return answerList(items, next)
 }
 
-// bannerStore reads and replaces the banner.
-type bannerStore interface {
-	Banner(ctx context.Context) (arena.Banner, error)
-	SetBanner(ctx context.Context, b arena.Banner, audit ...arena.BannerAudit) error
-}
-
 // bannerHandlers serve the routes of the banner.
 type bannerHandlers struct {
-	rows bannerStore
+	rows Rows
 	now  func() time.Time
 }
 
@@ -348,7 +330,7 @@ func viewBanner(b arena.Banner) bannerView {
 }
 
 func (h *bannerHandlers) get(ctx context.Context, _ *struct{}) (*output[bannerView], error) {
-	b, err := h.rows.Banner(ctx)
+	b, err := h.rows.Operations.Banner(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -366,7 +348,7 @@ func (h *bannerHandlers) set(ctx context.Context, in *setBannerInput) (*output[b
 		return nil, err
 	}
 	caller, b := callerOf(ctx), arena.Banner{Text: in.Body.Text, Since: h.now()}
-	if err := h.rows.SetBanner(ctx, b, func(before, after arena.Banner) (arena.AuditEntry, error) {
+	if err := h.rows.Operations.SetBanner(ctx, b, func(before, after arena.Banner) (arena.AuditEntry, error) {
 		return caller.Audit(b.Since, "set-banner", "banner", before.Text, after.Text)
 	}); err != nil {
 		return nil, err

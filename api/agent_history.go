@@ -12,23 +12,9 @@ import (
 	"github.com/agora-arena/arena/record"
 )
 
-// historyReads are the rows that historyHandlers read.
-type historyReads interface {
-	Agent(ctx context.Context, id string) (arena.Agent, error)
-	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
-	RatingHistory(ctx context.Context, id, league string, limit int) ([]arena.RatingPoint, error)
-	Uptime(ctx context.Context, id string, since time.Time) ([]arena.UptimeDay, error)
-	Opponents(ctx context.Context, id string) ([]arena.OpponentRecord, error)
-	AgentResults(ctx context.Context, agentID string, matches int) ([]arena.ResultCount, error)
-	AgentGames(ctx context.Context, agentID string) ([]arena.GameRecord, error)
-	AgentClaims(ctx context.Context, agentID, league string, limit int) ([]arena.Claim, error)
-	Conformance(ctx context.Context, agentID string) (arena.Conformance, error)
-	Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.Page) ([]arena.Delivery, string, error)
-}
-
 // historyHandlers serve the routes that show what agents did.
 type historyHandlers struct {
-	rows      historyReads
+	rows      Rows
 	matches   *matchViews
 	ranks     func(ctx context.Context, league string) (map[string]int, error) // by agent id
 	calibrate func([]arena.Claim) arena.Calibration
@@ -83,10 +69,10 @@ type ratingPointView struct {
 }
 
 func (h *historyHandlers) ratings(ctx context.Context, in *agentRatingsInput) (*output[listOf[ratingHistoryView]], error) {
-	if _, err := h.rows.Agent(ctx, in.ID); err != nil {
+	if _, err := h.rows.Agents.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	ratings, err := h.rows.AgentRatings(ctx, []string{in.ID})
+	ratings, err := h.rows.Ratings.AgentRatings(ctx, []string{in.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +92,7 @@ func (h *historyHandlers) ratings(ctx context.Context, in *agentRatingsInput) (*
 		}
 		v.Rank = ranks[in.ID]
 		if in.Limit > 0 {
-			points, err := h.rows.RatingHistory(ctx, in.ID, r.League, in.Limit)
+			points, err := h.rows.Ratings.RatingHistory(ctx, in.ID, r.League, in.Limit)
 			if err != nil {
 				return nil, err
 			}
@@ -126,7 +112,7 @@ type agentMatchesInput struct {
 }
 
 func (h *historyHandlers) listMatches(ctx context.Context, in *agentMatchesInput) (*output[listOf[matchView]], error) {
-	if _, err := h.rows.Agent(ctx, in.ID); err != nil {
+	if _, err := h.rows.Agents.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	return h.matches.answerPage(ctx, arena.MatchFilter{AgentID: in.ID, Statuses: in.statuses()}, in.page())
@@ -142,10 +128,10 @@ type uptimeView struct {
 const uptimeFor = 90 * 24 * time.Hour
 
 func (h *historyHandlers) uptime(ctx context.Context, in *IDPartParams) (*output[listOf[uptimeView]], error) {
-	if _, err := h.rows.Agent(ctx, in.ID); err != nil {
+	if _, err := h.rows.Agents.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	days, err := h.rows.Uptime(ctx, in.ID, h.now().Add(-uptimeFor))
+	days, err := h.rows.Agents.Uptime(ctx, in.ID, h.now().Add(-uptimeFor))
 	if err != nil {
 		return nil, err
 	}
@@ -166,10 +152,10 @@ type opponentView struct {
 }
 
 func (h *historyHandlers) opponents(ctx context.Context, in *IDPartParams) (*output[listOf[opponentView]], error) {
-	if _, err := h.rows.Agent(ctx, in.ID); err != nil {
+	if _, err := h.rows.Agents.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	records, err := h.rows.Opponents(ctx, in.ID)
+	records, err := h.rows.Ratings.Opponents(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +200,7 @@ type receiptView struct {
 // deliveries is for the agent's owner and admins: it shows what the agent
 // was sent and how it failed.
 func (h *historyHandlers) deliveries(ctx context.Context, in *deliveriesInput) (*output[listOf[deliveryView]], error) {
-	g, err := h.rows.Agent(ctx, in.ID)
+	g, err := h.rows.Agents.Agent(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +208,7 @@ func (h *historyHandlers) deliveries(ctx context.Context, in *deliveriesInput) (
 		return nil, arena.Errorf(arena.CodeNotFound, "you have no agent %s", in.ID)
 	}
 	f := arena.DeliveryFilter{AgentID: g.ID, MatchID: in.Match, Outcome: arena.Outcome(in.Outcome)}
-	list, next, err := h.rows.Deliveries(ctx, f, in.page())
+	list, next, err := h.rows.Agents.Deliveries(ctx, f, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -266,14 +252,14 @@ type resultCountView struct {
 // outcomes answers with how an agent's closed rounds end: by verdict where it
 // answered, by cause where it did not.
 func (h *historyHandlers) outcomes(ctx context.Context, in *IDParam) (*output[resultsView], error) {
-	if _, err := h.rows.Agent(ctx, in.ID); err != nil {
+	if _, err := h.rows.Agents.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	counts, err := h.rows.AgentResults(ctx, in.ID, resultMatches)
+	counts, err := h.rows.Ratings.AgentResults(ctx, in.ID, resultMatches)
 	if err != nil {
 		return nil, err
 	}
-	records, err := h.rows.AgentGames(ctx, in.ID)
+	records, err := h.rows.Games.AgentGames(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -323,10 +309,10 @@ type tokenCostView struct {
 // calibration compares the confidence that an agent declared in closed rounds
 // with its results, and adds the cost of its right answers as it declared it.
 func (h *historyHandlers) calibration(ctx context.Context, in *calibrationInput) (*output[calibrationView], error) {
-	if _, err := h.rows.Agent(ctx, in.ID); err != nil {
+	if _, err := h.rows.Agents.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	claims, err := h.rows.AgentClaims(ctx, in.ID, in.League, calibrationAnswers)
+	claims, err := h.rows.Ratings.AgentClaims(ctx, in.ID, in.League, calibrationAnswers)
 	if err != nil {
 		return nil, err
 	}
@@ -389,11 +375,11 @@ type conformanceReportView struct {
 type ConformanceView = conformanceView
 
 func (h *historyHandlers) conformance(ctx context.Context, in *IDParam) (*output[conformanceReportView], error) {
-	g, err := h.rows.Agent(ctx, in.ID)
+	g, err := h.rows.Agents.Agent(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	c, err := h.rows.Conformance(ctx, g.ID)
+	c, err := h.rows.Agents.Conformance(ctx, g.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -423,12 +409,12 @@ type badge struct {
 }
 
 func (h *historyHandlers) badge(ctx context.Context, in *IDParam) (*badge, error) {
-	g, err := h.rows.Agent(ctx, in.ID)
+	g, err := h.rows.Agents.Agent(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	words, colour := "not checked", "#6b7280"
-	c, err := h.rows.Conformance(ctx, g.ID)
+	c, err := h.rows.Agents.Conformance(ctx, g.ID)
 	switch {
 	case arena.CodeOf(err) == arena.CodeNotFound:
 	case err != nil:

@@ -83,18 +83,10 @@ type agentRatingView struct {
 
 // agentViews makes agentViews of agents, as the caller may see them.
 type agentViews struct {
-	rows   viewReads
+	rows   Rows
 	agents Agents
 	clock  func() time.Time
 	ranks  rankCache
-}
-
-// viewReads are the rows that agentViews read.
-type viewReads interface {
-	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
-	Conformances(ctx context.Context, ids []string) (map[string]arena.Conformance, error)
-	League(ctx context.Context, slug string) (arena.League, error)
-	Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error)
 }
 
 // now is the clock in the form that is stored.
@@ -106,11 +98,11 @@ func (v *agentViews) of(ctx context.Context, agents []arena.Agent) ([]agentView,
 	for i, g := range agents {
 		ids[i] = g.ID
 	}
-	ratings, err := v.rows.AgentRatings(ctx, ids)
+	ratings, err := v.rows.Ratings.AgentRatings(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	conformance, err := v.rows.Conformances(ctx, ids)
+	conformance, err := v.rows.Agents.Conformances(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -215,13 +207,13 @@ func (v *agentViews) ranksOf(ctx context.Context, slug string) (map[string]int, 
 	if ok && now.Before(cached.until) {
 		return cached.ranks, nil
 	}
-	l, err := v.rows.League(ctx, slug)
+	l, err := v.rows.Leagues.League(ctx, slug)
 	if err != nil {
 		return nil, err
 	}
 	ranks := map[string]int{}
 	if l.Status != arena.LeagueFrozen {
-		standings, err := v.rows.Standings(ctx, slug, now)
+		standings, err := v.rows.Leagues.Standings(ctx, slug, now)
 		if err != nil {
 			return nil, err
 		}

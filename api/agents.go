@@ -30,20 +30,11 @@ type Agents interface {
 	Rehearse(ctx context.Context, caller arena.Caller, id string, in arena.RehearsalRequest) (arena.Rehearsal, arena.RehearsalReport, error)
 }
 
-// agentReads are the rows that agentHandlers read.
-type agentReads interface {
-	Agent(ctx context.Context, id string) (arena.Agent, error)
-	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
-	AgentCauses(ctx context.Context, id string) (map[arena.Outcome]int, error)
-	SeenNoShows(ctx context.Context, agentID string) ([]arena.NoShow, error)
-	RelayKey(ctx context.Context, key string) (arena.RelayKey, error)
-}
-
 // agentHandlers serve the routes that register, change and show agents.
 type agentHandlers struct {
 	agents Agents
 	keys   agentKeys
-	rows   agentReads
+	rows   Rows
 	views  *agentViews
 }
 
@@ -118,7 +109,7 @@ func (h *agentHandlers) list(ctx context.Context, in *listAgentsInput) (*output[
 		}
 		f.OwnerID = caller.OwnerID
 	}
-	found, next, err := h.rows.Agents(ctx, f, in.page())
+	found, next, err := h.rows.Agents.Agents(ctx, f, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +121,7 @@ func (h *agentHandlers) list(ctx context.Context, in *listAgentsInput) (*output[
 }
 
 func (h *agentHandlers) get(ctx context.Context, in *IDParam) (*output[agentView], error) {
-	g, err := h.rows.Agent(ctx, in.ID)
+	g, err := h.rows.Agents.Agent(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -138,16 +129,16 @@ func (h *agentHandlers) get(ctx context.Context, in *IDParam) (*output[agentView
 	if err != nil {
 		return nil, err
 	}
-	if out.Body.Outcomes, err = h.rows.AgentCauses(ctx, g.ID); err != nil {
+	if out.Body.Outcomes, err = h.rows.Ratings.AgentCauses(ctx, g.ID); err != nil {
 		return nil, err
 	}
-	noShows, err := h.rows.SeenNoShows(ctx, g.ID)
+	noShows, err := h.rows.Ratings.SeenNoShows(ctx, g.ID)
 	if err != nil {
 		return nil, err
 	}
 	out.Body.NoShows = noShowViews(noShows, h.views.now())
 	if g.Protocol == arena.ProtocolEnvelope {
-		key, err := h.rows.RelayKey(ctx, g.PublicKey)
+		key, err := h.rows.Relay.RelayKey(ctx, g.PublicKey)
 		if err != nil {
 			return nil, err
 		}

@@ -118,13 +118,13 @@ func TestAPI_getAgent_manifest(t *testing.T) {
 	w := newWorld(t)
 	const did, manifest = "did:key:z6Mk1", `{"id":"c","pricing":{"model":"free"},"supported_languages":["en"]}`
 	_, owner := w.owner("carol")
-	w.ok(w.store.CreateAgent(t.Context(), arena.Agent{
+	w.ok(w.store.Agents.CreateAgent(t.Context(), arena.Agent{
 		ID: "ag_1", OwnerID: owner, Name: "signed", Protocol: arena.ProtocolEnvelope, PublicKey: did, CreatedAt: testNow, KeyProvedAt: testNow,
 	}))
 	if found := w.do("GET", "/v1/agents/ag_1", "", nil).is(200).at("manifest"); found != nil {
 		t.Errorf("a manifest without one: %v", found)
 	}
-	w.ok(w.store.SaveManifest(t.Context(), did, []byte(manifest), testNow))
+	w.ok(w.store.Relay.SaveManifest(t.Context(), did, []byte(manifest), testNow))
 	want := object{"id": "c", "pricing": object{"model": "free"}, "supported_languages": []any{"en"}}
 	if diff := cmp.Diff(want, w.do("GET", "/v1/agents/ag_1", "", nil).is(200).at("manifest")); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
@@ -197,7 +197,7 @@ func TestAPI_pauseAgent(t *testing.T) {
 		{name: "and no more", method: "POST", path: path + "/resume", token: w.alice, status: 409, code: arena.CodeConflict, says: "admin"},
 		{name: "the admin lifts it", method: "POST", path: path + "/resume", token: w.admin, status: 200, says: `"status":"active"`},
 	})
-	if _, _, err := w.store.UpdateAgent(t.Context(), id, rateLimit); err != nil {
+	if _, _, err := w.store.Agents.UpdateAgent(t.Context(), id, rateLimit); err != nil {
 		t.Fatal(err)
 	}
 	w.run([]scenario{

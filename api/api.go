@@ -18,13 +18,35 @@ import (
 	"github.com/agora-arena/arena/internal/quota"
 	"github.com/agora-arena/arena/internal/vitals"
 	"github.com/agora-arena/arena/record"
+	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/mailbox"
+	"github.com/agora-arena/arena/store/results"
 	"github.com/agora-arena/arena/visibility"
 )
+
+// Rows are the subjects of the database that the API reads. Matches are not among
+// them: what spectators may see of a match comes from visibility.
+type Rows struct {
+	Accounts   *store.Accounts
+	Agents     *store.Agents
+	Leagues    *store.Leagues
+	Packs      *store.Packs
+	Ratings    *store.Ratings
+	Games      *results.Games
+	Operations *store.Operations
+	Relay      *mailbox.Relay
+	Verdicts   Verdicts
+}
+
+// Verdicts are the verdicts of a league, newest first.
+type Verdicts interface {
+	LeagueVerdicts(ctx context.Context, league string, limit int) ([]arena.Verdict, error)
+}
 
 // Options are the parts that the API is built from and its settings. All parts
 // are required.
 type Options struct {
-	Store    Store
+	Store    Rows
 	Services Services
 	Handlers Handlers
 	Matches  MatchOptions
@@ -160,60 +182,6 @@ type Site struct {
 	TrustedProxies []string // addresses or CIDRs whose X-Forwarded-For is believed; none by default
 }
 
-// validate returns an error that names the first missing part.
-func (o Options) validate() error {
-	parts := []struct {
-		name    string
-		missing bool
-	}{
-		{"Store", o.Store == nil},
-		{"Export", o.Export == nil},
-		{"Services.Accounts", o.Services.Accounts == nil},
-		{"Services.Agents", o.Services.Agents == nil},
-		{"Services.Leagues", o.Services.Leagues == nil},
-		{"Services.Matches", o.Services.Matches == nil},
-		{"Services.Votes", o.Services.Votes == nil},
-		{"Services.Games", o.Services.Games == nil},
-		{"Handlers.Stream", o.Handlers.Stream == nil},
-		{"Handlers.JWKS", o.Handlers.JWKS == nil},
-		{"Handlers.UI", o.Handlers.UI == nil},
-		{"Handlers.SDK", o.Handlers.SDK == nil},
-		{"Handlers.Protocols", o.Handlers.Protocols == nil},
-		{"Handlers.Tasks", o.Handlers.Tasks == nil},
-		{"Handlers.MCP", o.Handlers.MCP == nil},
-		{"Matches.Visible", o.Matches.Visible == nil},
-		{"Matches.Viewers", o.Matches.Viewers == nil},
-		{"Matches.Record", o.Matches.Record == nil},
-		{"Matches.Card", o.Matches.Card == nil},
-		{"Matches.Notation", o.Matches.Notation == nil},
-		{"Votes.Secret", len(o.Votes.Secret) == 0},
-		{"Judges.Input", o.Judges.Input == nil},
-		{"Judges.Health", o.Judges.Health == nil},
-		{"Seasons.Table", o.Seasons.Table == nil},
-		{"Seasons.Card", o.Seasons.Card == nil},
-		{"Seasons.NextRun", o.Seasons.NextRun == nil},
-		{"Analysis.Calibrate", o.Analysis.Calibrate == nil},
-		{"Analysis.Anomalies", o.Analysis.Anomalies == nil},
-		{"Analysis.VerifyRatings", o.Analysis.VerifyRatings == nil},
-		{"Node.Version", o.Node.Version == ""},
-		{"Node.Ready", o.Node.Ready == nil},
-		{"Node.Vitals", o.Node.Vitals == nil},
-		{"Node.Drain", o.Node.Drain == nil},
-		{"Node.Observe", o.Node.Observe == nil},
-		{"Site.URL", o.Site.URL == ""},
-		{"Site.SignIn", o.Site.SignIn.Signup == ""},
-		{"Quotas", o.Quotas == nil},
-		{"Now", o.Now == nil},
-		{"Logger", o.Logger == nil},
-	}
-	for _, p := range parts {
-		if p.missing {
-			return fmt.Errorf("api: option %s is missing", p.name)
-		}
-	}
-	return nil
-}
-
 // API is the HTTP side of the arena: routing, authentication, problems and
 // limits. It is an http.Handler, has no goroutines of its own and needs no
 // closing.
@@ -284,9 +252,6 @@ func newResources(o Options) resources {
 
 // New returns an API of the given parts.
 func New(o Options) (*API, error) {
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
 	// Gin keeps its mode in the package. Any other mode than release prints
 	// every route to standard output; setting it again changes nothing.
 	gin.SetMode(gin.ReleaseMode)
@@ -380,26 +345,6 @@ func (a *API) noMethod(c *gin.Context) {
 // isAgora reports whether a path is one of two-party Agora, whose text asks for errors in its own
 // form.
 func isAgora(path string) bool { return path == "/agora" || strings.HasPrefix(path, "/agora/") }
-
-// Store is what the handlers read and write. Errors are *arena.Error; times are
-// UTC with milliseconds.
-type Store interface {
-	ownerReads
-	agentReads
-	viewReads
-	historyReads
-	leagueReads
-	seasonReads
-	packReads
-	gameReads
-	judgeReads
-	evidenceReads
-	calendarReads
-	lobbyReads
-	operationReads
-	auditStore
-	bannerStore
-}
 
 // Visible reads matches as spectators may see them. There is no other way from
 // here to a match, its rounds, answers, verdicts or events.

@@ -34,7 +34,7 @@ func TestAPI_calendar(t *testing.T) {
 	w.do("POST", "/v1/leagues/cup/start", w.admin, nil).is(200)
 	season := func(id string, at, ends time.Time) arena.Season {
 		t.Helper()
-		s, err := w.store.StartSeason(t.Context(), arena.Season{ID: id, League: "cup", Format: arena.FormatSwiss, StartedAt: at, EndsAt: ends})
+		s, err := w.store.Leagues.StartSeason(t.Context(), arena.Season{ID: id, League: "cup", Format: arena.FormatSwiss, StartedAt: at, EndsAt: ends})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestAPI_calendar(t *testing.T) {
 	}
 	finish := func(s arena.Season, at time.Time) {
 		t.Helper()
-		if err := w.store.ChangeSeason(t.Context(), s, arena.SeasonChange{Finish: &arena.SeasonEnd{At: at}}); err != nil {
+		if err := w.store.Leagues.ChangeSeason(t.Context(), s, arena.SeasonChange{Finish: &arena.SeasonEnd{At: at}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -20,7 +20,7 @@ func TestAPI_getCalibration(t *testing.T) {
 		MatchID: id, Round: 1, AgentID: b, Outcome: arena.OutcomeAnswered, Attempts: 1, OverTokens: true,
 		Body: &arena.AnswerBody{Answer: "yes", Confidence: new(0.75), Tokens: new(int64(70))},
 	}
-	if _, err := w.store.SaveAnswer(t.Context(), lease, said, nil, nil); err != nil {
+	if _, err := w.store.Matches.SaveAnswer(t.Context(), lease, said, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	path := "/v1/agents/" + b + "/calibration"
@@ -31,7 +31,7 @@ func TestAPI_getCalibration(t *testing.T) {
 		}
 	}
 	said.Judged = true
-	if _, err := w.store.CloseRound(t.Context(), lease, arena.RoundClose{Round: 1, Seats: match.Seats, Answers: []arena.Answer{said}}, func([]arena.Event) ([]arena.Event, error) { return nil, nil }); err != nil {
+	if _, err := w.store.Matches.CloseRound(t.Context(), lease, arena.RoundClose{Round: 1, Seats: match.Seats, Answers: []arena.Answer{said}}, func([]arena.Event) ([]arena.Event, error) { return nil, nil }); err != nil {
 		t.Fatal(err)
 	}
 	w.run([]scenario{
@@ -52,7 +52,7 @@ func TestAPI_listStandings_fit(t *testing.T) {
 	if r := w.do("GET", "/v1/leagues/quiz/standings", "", nil).is(200); strings.Contains(string(r.body), `"fit"`) {
 		t.Errorf("no fit yet: %s", r.body)
 	}
-	err := w.store.SaveFit(t.Context(), arena.Fit{League: "quiz", Settlement: 1, At: testNow, Lines: []arena.FitLine{{
+	err := w.store.Leagues.SaveFit(t.Context(), arena.Fit{League: "quiz", Settlement: 1, At: testNow, Lines: []arena.FitLine{{
 		AgentID: b, Rating: 1_600_000, Low: 1_500_000, High: 1_700_500, RankLow: 1, RankHigh: 2, Component: 1,
 	}}})
 	if err != nil {

@@ -50,7 +50,7 @@ func TestAPI_card_position(t *testing.T) {
 	lease, m := w.play(id)
 	card("")
 	closed := arena.Event{MatchID: id, Round: 1, At: testNow, Type: arena.EventRoundClosed, Body: json.RawMessage(`{"seats":[],"state":{"kind":"grid"}}`)}
-	if _, err := w.store.CloseRound(t.Context(), lease, arena.RoundClose{Round: 1, Seats: m.Seats}, func([]arena.Event) ([]arena.Event, error) {
+	if _, err := w.store.Matches.CloseRound(t.Context(), lease, arena.RoundClose{Round: 1, Seats: m.Seats}, func([]arena.Event) ([]arena.Event, error) {
 		return []arena.Event{closed}, nil
 	}); err != nil {
 		t.Fatal(err)

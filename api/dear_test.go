@@ -22,7 +22,7 @@ func TestAPI_dearRoutes(t *testing.T) {
 			}
 		})
 		w.do("POST", "/v1/leagues", w.admin, object{"slug": "cup", "title": "Cup", "game": object{"name": "connect_four"}, "time_limit_seconds": 5, "rated": false}).is(201)
-		season, err := w.store.StartSeason(t.Context(), arena.Season{ID: "se_1", League: "cup", Format: arena.FormatSwiss, StartedAt: testNow})
+		season, err := w.store.Leagues.StartSeason(t.Context(), arena.Season{ID: "se_1", League: "cup", Format: arena.FormatSwiss, StartedAt: testNow})
 		w.ok(err)
 		got := make(chan int, asked)
 		for range asked {

@@ -184,7 +184,7 @@ type pageHandlers struct {
 	url    string // of the arena, without a slash at the end
 	events EventLimits
 	limits quota.Limits
-	rows   leagueLister
+	rows   Rows
 	now    func() time.Time
 	log    *slog.Logger
 	llms   llmsCache
@@ -245,11 +245,6 @@ var llmsTemplate string
 // llmsFor is how long a list of leagues stands on /llms.txt.
 const llmsFor = time.Minute
 
-// leagueLister lists all leagues.
-type leagueLister interface {
-	Leagues(ctx context.Context) ([]arena.League, error)
-}
-
 // llmsCache keeps /llms.txt for llmsFor, since its rate is not limited.
 type llmsCache struct {
 	mu    sync.Mutex
@@ -274,7 +269,7 @@ func (h *pageHandlers) llmsNow(ctx context.Context) string {
 	if now.Before(h.llms.until) {
 		return h.llms.page
 	}
-	leagues, err := h.rows.Leagues(ctx)
+	leagues, err := h.rows.Leagues.Leagues(ctx)
 	if err != nil {
 		h.log.WarnContext(ctx, "leagues not listed", "request_id", requestID(ctx), "error", err)
 	} else {

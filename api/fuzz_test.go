@@ -32,13 +32,13 @@ func FuzzAPI(f *testing.F) {
 	a := newAPI(f, o)
 	secret, hash := o.NewSecret()
 	owner := arena.NewID(arena.OwnerPrefix, testNow)
-	if err := s.CreateOwner(f.Context(), arena.Owner{ID: owner, Name: "o", CreatedAt: testNow}, arena.Token{
+	if err := s.Accounts.CreateOwner(f.Context(), arena.Owner{ID: owner, Name: "o", CreatedAt: testNow}, arena.Token{
 		ID: arena.NewID(arena.TokenPrefix, testNow), OwnerID: owner, Scope: arena.ScopeOwner, Hash: hash, CreatedAt: testNow,
 	}); err != nil {
 		f.Fatal(err)
 	}
 	boss, hash := o.NewSecret()
-	if err := s.CreateToken(f.Context(), arena.Token{ID: "to_admin", Scope: arena.ScopeAdmin, Hash: hash, CreatedAt: time.UnixMilli(1)}); err != nil {
+	if err := s.Accounts.CreateToken(f.Context(), arena.Token{ID: "to_admin", Scope: arena.ScopeAdmin, Hash: hash, CreatedAt: time.UnixMilli(1)}); err != nil {
 		f.Fatal(err)
 	}
 	var routed []route

@@ -105,7 +105,7 @@ func TestAPI_gameResults(t *testing.T) {
 		record(a, arena.MovedFirst, arena.GamePlayedOut, "", true), record(b, arena.MovedLater, arena.GamePlayedOut, "", false),
 		record(a, arena.MovedLater, arena.GameForfeit, arena.ResultIllegal, false), record(b, arena.MovedFirst, arena.GameForfeit, "", true),
 	}}
-	if _, err := w.store.Settle(t.Context(), lease, result, testNow, nil, func([]arena.RatingChange) (arena.Event, error) {
+	if _, err := w.store.Matches.Settle(t.Context(), lease, result, testNow, nil, func([]arena.RatingChange) (arena.Event, error) {
 		return arena.Event{MatchID: m.ID, At: testNow, Type: arena.EventMatchFinished, Body: json.RawMessage(`{}`)}, nil
 	}); err != nil {
 		t.Fatal(err)

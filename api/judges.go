@@ -26,15 +26,9 @@ const (
 	healthMatches  = 50 // whose answers are measured, the newest ones
 )
 
-// judgeReads are the rows that judgeHandlers read.
-type judgeReads interface {
-	leagueReader
-	LeagueVerdicts(ctx context.Context, league string, limit int) ([]arena.Verdict, error)
-}
-
 // judgeHandlers serve the route of a league's judge.
 type judgeHandlers struct {
-	rows    judgeReads
+	rows    Rows
 	visible Visible
 	input   func(ctx context.Context, m arena.Match, answers []arena.Answer, round int) (arena.Judging, error)
 	health  func(spec arena.JudgeSpec, verdicts []arena.Verdict, length func(matchID string, round int, agentID string) (int, bool)) arena.JudgeHealth
@@ -66,14 +60,14 @@ type judgeView struct {
 
 // get answers with the quality of a league's judge.
 func (h *judgeHandlers) get(ctx context.Context, in *SlugParam) (*output[judgeView], error) {
-	l, err := h.rows.League(ctx, in.Slug)
+	l, err := h.rows.Leagues.League(ctx, in.Slug)
 	if err != nil {
 		return nil, err
 	}
 	spec := l.Settings.Judge
 	var verdicts []arena.Verdict
 	if spec.Compares() {
-		if verdicts, err = h.rows.LeagueVerdicts(ctx, l.Slug, healthVerdicts); err != nil {
+		if verdicts, err = h.rows.Verdicts.LeagueVerdicts(ctx, l.Slug, healthVerdicts); err != nil {
 			return nil, err
 		}
 	}

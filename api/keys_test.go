@@ -23,7 +23,7 @@ func (w *world) sign(text string) string {
 // have the key, so the others retire.
 func (w *world) keyed(name string) response {
 	w.t.Helper()
-	agents, _, err := w.store.Agents(w.t.Context(), arena.AgentFilter{}, arena.Page{Limit: 100})
+	agents, _, err := w.store.Agents.Agents(w.t.Context(), arena.AgentFilter{}, arena.Page{Limit: 100})
 	w.ok(err)
 	for _, g := range agents {
 		if g.Protocol == arena.ProtocolEnvelope {
@@ -70,7 +70,7 @@ func TestAPI_key_proof(t *testing.T) {
 			t.Errorf("%s: status %d, want %d: %s", name, got.status, c.status, got.body)
 		}
 	}
-	stored, err := w.store.Agent(t.Context(), g.str("agent_id"))
+	stored, err := w.store.Agents.Agent(t.Context(), g.str("agent_id"))
 	if w.ok(err); !stored.KeyProvedAt.IsZero() {
 		t.Fatal("a bad signature proved the key")
 	}
@@ -80,7 +80,7 @@ func TestAPI_key_proof(t *testing.T) {
 			t.Error("the challenge is still there")
 		}
 	}
-	if stored, err = w.store.Agent(t.Context(), g.str("agent_id")); stored.KeyProvedAt.IsZero() || err != nil {
+	if stored, err = w.store.Agents.Agent(t.Context(), g.str("agent_id")); stored.KeyProvedAt.IsZero() || err != nil {
 		t.Errorf("the key is not proved: %v", err)
 	}
 	w.do("POST", "/v1/agents/"+w.agent(w.alice, "plain")+"/key", w.alice, object{"signature": w.sign(challenge)}).is(409)

@@ -31,19 +31,10 @@ type Leagues interface {
 	AddGame(ctx context.Context, caller arena.Caller, source string) (arena.GameScript, error)
 }
 
-// leagueReads are the rows that leagueHandlers read.
-type leagueReads interface {
-	League(ctx context.Context, slug string) (arena.League, error)
-	Leagues(ctx context.Context) ([]arena.League, error)
-	Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error)
-	Fit(ctx context.Context, league string) (arena.Fit, error)
-	LeagueGames(ctx context.Context, league string) ([]arena.GameRecord, error)
-}
-
 // leagueHandlers serve the routes of leagues.
 type leagueHandlers struct {
 	leagues Leagues
-	rows    leagueReads
+	rows    Rows
 	matches *matchViews
 	now     func() time.Time
 }
@@ -60,7 +51,7 @@ type listLeaguesInput struct {
 }
 
 func (h *leagueHandlers) list(ctx context.Context, in *listLeaguesInput) (*output[listOf[leagueView]], error) {
-	leagues, err := h.rows.Leagues(ctx)
+	leagues, err := h.rows.Leagues.Leagues(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +66,7 @@ func (h *leagueHandlers) list(ctx context.Context, in *listLeaguesInput) (*outpu
 }
 
 func (h *leagueHandlers) get(ctx context.Context, in *SlugParam) (*output[leagueView], error) {
-	l, err := h.rows.League(ctx, in.Slug)
+	l, err := h.rows.Leagues.League(ctx, in.Slug)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +197,7 @@ type standingsQuery struct {
 }
 
 func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*output[standingsView], error) {
-	l, err := h.rows.League(ctx, in.Slug)
+	l, err := h.rows.Leagues.League(ctx, in.Slug)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +206,7 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 		return answer(table)
 	}
 	now := h.now()
-	standings, err := h.rows.Standings(ctx, l.Slug, now)
+	standings, err := h.rows.Leagues.Standings(ctx, l.Slug, now)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +216,7 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 	}
 	games := map[string]*gameTallyView{}
 	if l.Settings.Game != nil {
-		records, err := h.rows.LeagueGames(ctx, l.Slug)
+		records, err := h.rows.Games.LeagueGames(ctx, l.Slug)
 		if err != nil {
 			return nil, err
 		}
@@ -263,7 +254,7 @@ type fitView struct {
 
 // fits returns the newest refit of a league by agent.
 func (h *leagueHandlers) fits(ctx context.Context, slug string) (map[string]*fitView, error) {
-	f, err := h.rows.Fit(ctx, slug)
+	f, err := h.rows.Leagues.Fit(ctx, slug)
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +275,7 @@ type leagueMatchesInput struct {
 }
 
 func (h *leagueHandlers) listMatches(ctx context.Context, in *leagueMatchesInput) (*output[listOf[matchView]], error) {
-	if _, err := h.rows.League(ctx, in.Slug); err != nil {
+	if _, err := h.rows.Leagues.League(ctx, in.Slug); err != nil {
 		return nil, err
 	}
 	return h.matches.answerPage(ctx, arena.MatchFilter{League: in.Slug, Statuses: in.statuses()}, in.page())

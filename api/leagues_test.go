@@ -1,8 +1,8 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +17,7 @@ func TestAPI_createLeague(t *testing.T) {
 	w := newWorld(t)
 	pack := w.do("POST", "/v1/packs?format=jsonl&name=p", w.admin, `"a"`).is(201).str("pack_id")
 	empty := arena.Pack{ID: "pk_empty", Name: "empty", Format: "jsonl", CreatedAt: testNow}
-	if err := w.store.CreatePack(t.Context(), empty, nil); err != nil {
+	if err := w.store.Packs.CreatePack(t.Context(), empty, nil); err != nil {
 		t.Fatal(err)
 	}
 	with := func(edit object) object {
@@ -110,7 +110,7 @@ func TestAPI_leagueNote(t *testing.T) {
 		{"waits for better days", "", nil},
 		{},
 	} {
-		_, err := w.store.UpdateLeague(t.Context(), "quiz", func(l *arena.League) error { l.Note = want.Note; return nil })
+		_, err := w.store.Leagues.UpdateLeague(t.Context(), "quiz", func(l *arena.League) error { l.Note = want.Note; return nil })
 		w.ok(err)
 		one := into[noted](w.do("GET", "/v1/leagues/quiz", "", nil).is(200))
 		listed := into[struct{ Items []noted }](w.do("GET", "/v1/leagues", "", nil).is(200)).Items
@@ -239,7 +239,7 @@ func TestAPI_leagueStates(t *testing.T) {
 		arena.LeagueDraft: {false, false}, arena.LeagueOpen: {true, true}, arena.LeagueRunning: {true, true},
 		arena.LeaguePaused: {false, true}, arena.LeagueFrozen: {true, true}, arena.LeagueFinished: {false, false},
 	} {
-		_, err := w.store.UpdateLeague(t.Context(), "quiz", func(l *arena.League) error { l.Status = status; return nil })
+		_, err := w.store.Leagues.UpdateLeague(t.Context(), "quiz", func(l *arena.League) error { l.Status = status; return nil })
 		w.ok(err)
 		match := w.do("POST", "/v1/matches", w.admin, object{"league": "quiz", "agents": []string{a, b}})
 		sparring := w.do("POST", "/v1/challenges", w.alice, object{"league": "quiz", "agent_id": a, "opponent_id": b})
@@ -256,31 +256,20 @@ func TestAPI_leagueStates(t *testing.T) {
 	}
 }
 
-// firsts is a store in which every agent that has entered quiz is ranked first.
-type firsts struct{ rows }
-
-func (s firsts) Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error) {
-	standings, err := s.rows.Standings(ctx, league, now)
-	for i := range standings {
-		standings[i].Rank = 1
-	}
-	return standings, err
-}
-
-func (s firsts) AgentRatings(_ context.Context, ids []string) (map[string][]arena.Rating, error) {
-	ratings := map[string][]arena.Rating{}
-	for _, id := range ids {
-		ratings[id] = []arena.Rating{{League: "quiz", AgentID: id, MilliElo: arena.StartRating}}
-	}
-	return ratings, nil
-}
-
 // While a table is frozen, no page of an agent shows its rank. Threat F1.
 func TestAPI_frozenRanks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *parts) { o.Rows = firsts{o.Rows} })
+	w := newWorld(t)
 	w.league("quiz", nil)
 	id := w.agent(w.alice, "steady", "quiz")
+	var others []string
+	for i := range arena.RankedGroups {
+		token, _ := w.owner(fmt.Sprint("owner", i))
+		others = append(others, w.agent(token, fmt.Sprint("other", i), "quiz"))
+	}
+	for i := range arena.ProvisionalMatches {
+		w.settle(id, others[i%len(others)])
+	}
 	w.do("POST", "/v1/leagues/quiz/start", w.admin, nil).is(200)
 	for _, frozen := range []bool{false, true} {
 		for _, path := range []string{"/v1/agents/" + id, "/v1/agents/" + id + "/ratings", "/v1/agents?league=quiz"} {
@@ -319,7 +308,7 @@ func TestAPI_seasons(t *testing.T) {
 	w.do("GET", "/v1/leagues/none/rounds", "", nil).is(404)
 	w.do("GET", "/v1/leagues/none/seasons", "", nil).is(404)
 
-	season, err := w.store.StartSeason(t.Context(), arena.Season{
+	season, err := w.store.Leagues.StartSeason(t.Context(), arena.Season{
 		ID: "se_1", League: "cup", Format: arena.FormatSwiss, StartedAt: testNow,
 		Entrants: []arena.Entrant{{AgentID: ann, Name: "Ann", Rating: 1_600_000, Round: 1}, {AgentID: bob, Name: "Bob", Rating: 1_500_000, Round: 1}},
 	})
@@ -329,7 +318,7 @@ func TestAPI_seasons(t *testing.T) {
 	pairing := arena.Pairing{
 		Round: 1, Slot: 1, Game: 1, Agents: []string{ann, bob}, Result: arena.PairingForfeit, Scores: []arena.Points{1000, 0}, CreatedAt: testNow, DecidedAt: testNow,
 	}
-	if err := w.store.ChangeSeason(t.Context(), season, arena.SeasonChange{Pairings: []arena.Pairing{pairing}}); err != nil {
+	if err := w.store.Leagues.ChangeSeason(t.Context(), season, arena.SeasonChange{Pairings: []arena.Pairing{pairing}}); err != nil {
 		t.Fatal(err)
 	}
 	want := `[{"round":1,"pairings":[{"slot":1,"game":1,"agents":[{"agent_id":"` + ann + `","name":"Ann","score":1},{"agent_id":"` + bob +
@@ -359,11 +348,11 @@ func TestAPI_seasons(t *testing.T) {
 		}
 	}
 
-	if season, _, err = w.store.Season(t.Context(), "cup", 0); err != nil {
+	if season, _, err = w.store.Leagues.Season(t.Context(), "cup", 0); err != nil {
 		t.Fatal(err)
 	}
 	end := &arena.SeasonEnd{At: testNow, Table: []arena.TableRow{{Rank: 1, AgentID: ann, Name: "Ann", Score: 1500}, {Rank: 4, AgentID: bob}}}
-	if err := w.store.ChangeSeason(t.Context(), season, arena.SeasonChange{Finish: end}); err != nil {
+	if err := w.store.Leagues.ChangeSeason(t.Context(), season, arena.SeasonChange{Finish: end}); err != nil {
 		t.Fatal(err)
 	}
 	if r := w.do("GET", "/v1/leagues/cup/seasons", "", nil).is(200); !strings.Contains(string(r.body), `"podium":[{"rank":1,"agent_id":"`+ann+`","name":"Ann","played":0,"wins":0,"draws":0,"losses":0,"score":1.5}]`) {
@@ -371,7 +360,7 @@ func TestAPI_seasons(t *testing.T) {
 	}
 
 	// Another one; read one at a time.
-	if _, err = w.store.StartSeason(t.Context(), arena.Season{ID: "se_2", League: "cup", Format: arena.FormatSwiss, StartedAt: testNow}); err != nil {
+	if _, err = w.store.Leagues.StartSeason(t.Context(), arena.Season{ID: "se_2", League: "cup", Format: arena.FormatSwiss, StartedAt: testNow}); err != nil {
 		t.Fatal(err)
 	}
 	type list struct {

@@ -37,18 +37,9 @@ type highlights struct {
 	upsets  []upsetView
 }
 
-// lobbyReads are the rows that lobbyHandlers read.
-type lobbyReads interface {
-	Leagues(ctx context.Context) ([]arena.League, error)
-	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
-	Banner(ctx context.Context) (arena.Banner, error)
-	Movers(ctx context.Context, since time.Time, limit int) ([]arena.Mover, error)
-	LastSeasons(ctx context.Context) (map[string]arena.Season, error)
-}
-
 // lobbyHandlers serve the route of the lobby.
 type lobbyHandlers struct {
-	rows       lobbyReads
+	rows       Rows
 	visible    Visible
 	matches    *matchViews
 	now        func() time.Time
@@ -109,7 +100,7 @@ func (h *lobbyHandlers) get(ctx context.Context, _ *struct{}) (*output[lobbyView
 	if err := h.rateSeats(ctx, v.Live, v.Ratings); err != nil {
 		return nil, err
 	}
-	leagues, err := h.rows.Leagues(ctx)
+	leagues, err := h.rows.Leagues.Leagues(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +116,7 @@ func (h *lobbyHandlers) get(ctx context.Context, _ *struct{}) (*output[lobbyView
 		}
 		v.Leagues = append(v.Leagues, line)
 	}
-	banner, err := h.rows.Banner(ctx)
+	banner, err := h.rows.Operations.Banner(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +139,7 @@ func (h *lobbyHandlers) rateSeats(ctx context.Context, live []matchView, into ma
 	if len(plays) == 0 {
 		return nil
 	}
-	ratings, err := h.rows.AgentRatings(ctx, sortedKeys(plays))
+	ratings, err := h.rows.Ratings.AgentRatings(ctx, sortedKeys(plays))
 	if err != nil {
 		return err
 	}
@@ -174,11 +165,11 @@ func (h *lobbyHandlers) fillHighlights(ctx context.Context, v *lobbyView) (podiu
 	kept.mu.Lock()
 	defer kept.mu.Unlock()
 	if now := h.now(); kept.podiums == nil || now.Sub(kept.at) >= highlightsKept {
-		podiums, err := h.rows.LastSeasons(ctx)
+		podiums, err := h.rows.Leagues.LastSeasons(ctx)
 		if err != nil {
 			return nil, err
 		}
-		movers, err := h.rows.Movers(ctx, now.Add(-24*time.Hour), lobbyMovers)
+		movers, err := h.rows.Ratings.Movers(ctx, now.Add(-24*time.Hour), lobbyMovers)
 		if err != nil {
 			return nil, err
 		}

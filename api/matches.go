@@ -29,16 +29,11 @@ type Matches interface {
 	RebuildRatings(ctx context.Context, caller arena.Caller, slug string) (settlements int, err error)
 }
 
-// leagueReader reads one league.
-type leagueReader interface {
-	League(ctx context.Context, slug string) (arena.League, error)
-}
-
 // matchHandlers serve the routes of matches.
 type matchHandlers struct {
 	matches Matches
 	visible Visible
-	leagues leagueReader
+	leagues Rows
 	views   *matchViews
 	sign    func(ctx context.Context, rows record.Rows) (record.Signed, error)
 	draw    func(m visibility.Match, league string, state json.RawMessage) ([]byte, error)
@@ -322,7 +317,7 @@ func (h *matchHandlers) notation(ctx context.Context, in *IDParam) (*notationOut
 	if err != nil {
 		return nil, err
 	}
-	l, err := h.leagues.League(ctx, m.League)
+	l, err := h.leagues.Leagues.League(ctx, m.League)
 	if err != nil {
 		return nil, err
 	}
@@ -365,7 +360,7 @@ func (h *matchHandlers) card(ctx context.Context, in *IDParam) (*cardOutput, err
 	if err != nil {
 		return nil, err
 	}
-	l, err := h.leagues.League(ctx, m.League)
+	l, err := h.leagues.Leagues.League(ctx, m.League)
 	if err != nil {
 		return nil, err
 	}

@@ -180,12 +180,12 @@ func TestAPI_listMatches(t *testing.T) {
 // What is secret until the round closes has "SECRET" in it.
 func (w *world) play(id string) (arena.Lease, arena.Match) {
 	w.t.Helper()
-	claimed, err := w.store.ClaimMatches(w.t.Context(), "nd_runner", time.Minute, 1)
+	claimed, err := w.store.Matches.ClaimMatches(w.t.Context(), "nd_runner", time.Minute, 1)
 	if err != nil || len(claimed) != 1 || claimed[0].ID != id {
 		w.t.Fatalf("claimed %v, %v", claimed, err)
 	}
 	m := claimed[0]
-	if _, err := w.store.StartMatch(w.t.Context(), m.Lease, m.Seats, testNow, nil, nil); err != nil {
+	if _, err := w.store.Matches.StartMatch(w.t.Context(), m.Lease, m.Seats, testNow, nil, nil); err != nil {
 		w.t.Fatal(err)
 	}
 	round := arena.Round{
@@ -193,7 +193,7 @@ func (w *world) play(id string) (arena.Lease, arena.Match) {
 		Task: arena.Task{ID: "tk_1", Description: "What is asked?", Answers: []string{"SECRET right"}, InputFormat: "string", OutputFormat: "string"},
 	}
 	started := arena.Event{MatchID: id, Round: 1, At: testNow, Type: arena.EventRoundStarted, Body: json.RawMessage(`{"task":{"description":"What is asked?"}}`)}
-	if _, err := w.store.OpenRound(w.t.Context(), m.Lease, round, []arena.Event{started}); err != nil {
+	if _, err := w.store.Matches.OpenRound(w.t.Context(), m.Lease, round, []arena.Event{started}); err != nil {
 		w.t.Fatal(err)
 	}
 	agent := m.Seats[0].AgentID
@@ -210,7 +210,7 @@ func (w *world) play(id string) (arena.Lease, arena.Match) {
 		ID: arena.NewID(arena.DeliveryPrefix, testNow), MatchID: id, League: m.League, AgentID: agent, Round: 1, TaskID: "tk_1", Attempt: 1,
 		Status: 200, Outcome: arena.OutcomeAnswered, SentAt: testNow, Elapsed: 4200 * time.Millisecond, Request: []byte(`{"description":"What is asked?"}`),
 	}
-	if _, err := w.store.SaveAnswer(w.t.Context(), m.Lease, answer, []arena.Delivery{delivery}, []arena.Event{outcome}); err != nil {
+	if _, err := w.store.Matches.SaveAnswer(w.t.Context(), m.Lease, answer, []arena.Delivery{delivery}, []arena.Event{outcome}); err != nil {
 		w.t.Fatal(err)
 	}
 	return m.Lease, m
@@ -225,7 +225,7 @@ func (w *world) closeRound(l arena.Lease, m arena.Match) {
 		{AgentID: seats[1].AgentID, Outcome: arena.OutcomeTimeout, Judged: true},
 	}
 	verdict := arena.Verdict{MatchID: m.ID, Round: 1, Judge: "exact", Version: "SECRET", Seats: []arena.SeatVerdict{}, At: testNow}
-	_, err := w.store.CloseRound(w.t.Context(), l, arena.RoundClose{Round: 1, Answers: answers, Seats: seats, Verdict: verdict}, func([]arena.Event) ([]arena.Event, error) {
+	_, err := w.store.Matches.CloseRound(w.t.Context(), l, arena.RoundClose{Round: 1, Answers: answers, Seats: seats, Verdict: verdict}, func([]arena.Event) ([]arena.Event, error) {
 		return []arena.Event{{MatchID: m.ID, Round: 1, At: testNow, Type: arena.EventRoundClosed, Body: json.RawMessage(
 			`{"correct":"SECRET right","standings":[{"agent_id":"` + seats[0].AgentID + `","points":1,"place":1,"state":"active"}]}`)}}, nil
 	})
@@ -376,27 +376,7 @@ func TestAPI_finishedMatch(t *testing.T) {
 	w := newWorld(t)
 	w.league("quiz", nil)
 	a, b := w.agent(w.alice, "a", "quiz"), w.agent(w.bob, "b", "quiz")
-	id := w.do("POST", "/v1/matches", w.admin, object{"league": "quiz", "agents": []string{a, b}}).is(201).str("match_id")
-	lease, match := w.play(id)
-	w.closeRound(lease, match)
-	seats := match.Seats
-	seats[0].Place, seats[1].Place = 1, 2
-	change := func(agent string, delta arena.MilliElo) arena.RatingChange {
-		return arena.RatingChange{
-			AgentID: agent, Before: arena.StartRating, After: arena.StartRating + delta, Delta: delta, K: 40,
-			Score: (arena.Points(delta)/20 + 1000) / 2, Matches: 1,
-		}
-	}
-	_, err := w.store.Settle(t.Context(), lease, arena.Result{MatchID: id, League: "quiz", Seats: seats, Rated: true}, testNow,
-		func(map[string]arena.Rating) []arena.RatingChange {
-			return []arena.RatingChange{change(a, 20_000), change(b, -20_000)}
-		},
-		func([]arena.RatingChange) (arena.Event, error) {
-			return arena.Event{MatchID: id, At: testNow, Type: arena.EventMatchFinished, Body: json.RawMessage(`{}`)}, nil
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := w.settle(a, b)
 
 	r := w.do("GET", "/v1/matches/"+id, "", nil).is(200)
 	for _, says := range []string{
@@ -440,4 +420,34 @@ func TestAPI_getStatus_nodes(t *testing.T) {
 	if diff := cmp.Diff(want, r.at("vitals")); diff != "" {
 		t.Errorf("vitals (-want +got):\n%s", diff)
 	}
+}
+
+// settle plays a rated match of quiz that a wins, and returns its id.
+func (w *world) settle(a, b string) (id string) {
+	w.t.Helper()
+	id = w.do("POST", "/v1/matches", w.admin, object{"league": "quiz", "agents": []string{a, b}}).is(201).str("match_id")
+	lease, match := w.play(id)
+	w.closeRound(lease, match)
+	seats := match.Seats
+	seats[0].Place, seats[1].Place = 1, 2
+	change := func(before arena.Rating, agent string, delta arena.MilliElo) arena.RatingChange {
+		from := before.MilliElo
+		if before.Matches == 0 {
+			from = arena.StartRating
+		}
+		return arena.RatingChange{
+			AgentID: agent, Before: from, After: from + delta, Delta: delta, K: 40, Score: (arena.Points(delta)/20 + 1000) / 2, Matches: before.Matches + 1,
+		}
+	}
+	_, err := w.store.Matches.Settle(w.t.Context(), lease, arena.Result{MatchID: id, League: "quiz", Seats: seats, Rated: true}, testNow,
+		func(before map[string]arena.Rating) []arena.RatingChange {
+			return []arena.RatingChange{change(before[a], a, 20_000), change(before[b], b, -20_000)}
+		},
+		func([]arena.RatingChange) (arena.Event, error) {
+			return arena.Event{MatchID: id, At: testNow, Type: arena.EventMatchFinished, Body: json.RawMessage(`{}`)}, nil
+		})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return id
 }

@@ -166,7 +166,7 @@ func TestAPI_matrix_sessions(t *testing.T) {
 	for _, who := range []asker{admin, organizer, foreign, moderator} {
 		me := into[meView](m.do("GET", "/v1/me", m.tokens[who], nil))
 		o := m.do("POST", "/v1/owners", m.admin, object{"name": fmt.Sprint("p", who)}).is(201).str("owner_id")
-		_, err := m.store.SetRole(t.Context(), o, arena.Role{Scope: me.Scope, Leagues: me.Leagues}, func(arena.Owner) (arena.AuditEntry, error) { return arena.AuditEntry{At: testNow}, nil })
+		_, err := m.store.People.SetRole(t.Context(), o, arena.Role{Scope: me.Scope, Leagues: me.Leagues}, func(arena.Owner) (arena.AuditEntry, error) { return arena.AuditEntry{At: testNow}, nil })
 		m.ok(err)
 		people[who] = o
 	}
@@ -217,7 +217,7 @@ func newMatrixWorld(t *testing.T) *matrixWorld {
 		}
 	})
 	keys, err := token.New(t.Context(), token.Options{
-		Store: w.store, Issuer: "https://arena.example", Alg: token.ES256, Logger: w.api.log, Now: w.api.now,
+		Store: w.store.Keys, Issuer: "https://arena.example", Alg: token.ES256, Logger: w.api.log, Now: w.api.now,
 	})
 	w.ok(err)
 	task, err := keys.Sign(arena.TaskClaims{

@@ -71,7 +71,7 @@ func TestAPI_oidc_modes(t *testing.T) {
 	for mode, status := range map[string]int{account.SignupOpen: 200, account.SignupInvite: 200, account.SignupClosed: 403} {
 		w := newWorld(t, func(o *parts) { o.Issuer, o.SignupMode = issuer{}, mode })
 		w.do("GET", "/v1/me", "who.is.kim", nil).is(status)
-		if _, err := w.store.AdoptOwner(t.Context(), arena.Owner{ID: "ow_old", CreatedAt: testNow}, arena.Identity{Issuer: "https://issuer.example", Subject: "who.was.here"}); err != nil {
+		if _, err := w.store.Accounts.AdoptOwner(t.Context(), arena.Owner{ID: "ow_old", CreatedAt: testNow}, arena.Identity{Issuer: "https://issuer.example", Subject: "who.was.here"}); err != nil {
 			t.Fatal(err)
 		}
 		if me := w.do("GET", "/v1/me", "who.was.here", nil).is(200); me.str("owner_id") != "ow_old" {

@@ -29,12 +29,6 @@ type ownerData interface {
 	ReapplyErasures(ctx context.Context, caller arena.Caller, list []arena.OwnerErasure) (deleted int, err error)
 }
 
-// ownerReads are the rows that accountHandlers read.
-type ownerReads interface {
-	Owner(ctx context.Context, id string) (arena.Owner, error)
-	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
-}
-
 // rotateBody is how long the old token stays valid.
 type rotateBody struct {
 	GraceSeconds int `json:"grace_seconds,omitempty" enum:"0,3600,86400" doc:"How long the old one stays valid. Left out: it ends now."`
@@ -108,11 +102,11 @@ type ownerAgentView struct {
 
 // get answers with one owner. The scope of the route admits admins alone.
 func (h *accountHandlers) get(ctx context.Context, in *IDParam) (*output[ownerDetailView], error) {
-	o, err := h.rows.Owner(ctx, in.ID)
+	o, err := h.rows.Accounts.Owner(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	agents, _, err := h.rows.Agents(ctx, arena.AgentFilter{OwnerID: o.ID, Retired: true}, arena.Page{Limit: 100})
+	agents, _, err := h.rows.Agents.Agents(ctx, arena.AgentFilter{OwnerID: o.ID, Retired: true}, arena.Page{Limit: 100})
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +214,7 @@ func (h *accountHandlers) exportOwner(ctx context.Context, in *IDParam) (*export
 // exported streams everything about an owner. A failure after the first bytes cuts
 // the file off, which is then no ZIP file.
 func (h *accountHandlers) exported(ctx context.Context, ownerID string) (*exportOutput, error) {
-	if _, err := h.rows.Owner(ctx, ownerID); err != nil {
+	if _, err := h.rows.Accounts.Owner(ctx, ownerID); err != nil {
 		return nil, err
 	}
 	return &exportOutput{

@@ -51,7 +51,7 @@ type accountHandlers struct {
 	accounts Accounts
 	url      string // of the arena: the issuer of its tokens
 	now      func() time.Time
-	rows     ownerReads
+	rows     Rows
 	export   func(ctx context.Context, w io.Writer, ownerID string) error
 	log      *slog.Logger
 }

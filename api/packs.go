@@ -29,13 +29,6 @@ const formType = "multipart/form-data"
 
 const maxPackName = 80 // characters, as in the query
 
-// packReads are the rows that packHandlers read.
-type packReads interface {
-	Pack(ctx context.Context, id string) (arena.Pack, error)
-	Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, error)
-	PackTasks(ctx context.Context, packID string, p arena.Page) ([]arena.PackTask, string, error)
-}
-
 // packHandlers serve the routes of task packs.
 type packHandlers struct {
 	packs interface {
@@ -47,7 +40,7 @@ type packHandlers struct {
 	tasks interface {
 		RemoveTask(ctx context.Context, caller arena.Caller, packID string, n int) (arena.TaskRemoval, error)
 	}
-	rows packReads
+	rows Rows
 }
 
 // packRoutes mounts one of the packHandlers.
@@ -219,7 +212,7 @@ func viewPack(p arena.Pack) packView {
 }
 
 func (h *packHandlers) get(ctx context.Context, in *IDParam) (*output[packView], error) {
-	p, err := h.rows.Pack(ctx, in.ID)
+	p, err := h.rows.Packs.Pack(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +238,7 @@ func (h *packHandlers) rename(ctx context.Context, in *renamePackInput) (*output
 type listPacksInput struct{ PageParams }
 
 func (h *packHandlers) list(ctx context.Context, in *listPacksInput) (*output[listOf[packView]], error) {
-	packs, next, err := h.rows.Packs(ctx, in.page())
+	packs, next, err := h.rows.Packs.Packs(ctx, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -281,7 +274,7 @@ type packTasksInput struct {
 }
 
 func (h *packHandlers) listTasks(ctx context.Context, in *packTasksInput) (*output[listOf[packTaskView]], error) {
-	tasks, next, err := h.rows.PackTasks(ctx, in.ID, in.page())
+	tasks, next, err := h.rows.Packs.PackTasks(ctx, in.ID, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -338,12 +331,7 @@ type gameHandlers struct {
 		AddGame(ctx context.Context, caller arena.Caller, source string) (arena.GameScript, error)
 	}
 	catalog Games
-	rows    gameReads
-}
-
-// gameReads are the rows that gameHandlers read.
-type gameReads interface {
-	GameScript(ctx context.Context, name, sha256 string) (arena.GameScript, error)
+	rows    Rows
 }
 
 // gameRoutes mounts one of the gameHandlers.
@@ -423,7 +411,7 @@ type getGameInput struct {
 }
 
 func (h *gameHandlers) get(ctx context.Context, in *getGameInput) (*output[gameVersionView], error) {
-	g, err := h.rows.GameScript(ctx, in.Name, in.SHA256)
+	g, err := h.rows.Packs.GameScript(ctx, in.Name, in.SHA256)
 	if err != nil {
 		return nil, err
 	}

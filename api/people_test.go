@@ -35,7 +35,7 @@ func (w *world) sessionOf(ownerID string) (id, secret string) {
 	secret, hash := w.newSecret()
 	now := w.api.now().UTC()
 	id = arena.NewID(arena.SessionPrefix, now)
-	w.ok(w.store.CreateSession(w.t.Context(), arena.Session{ID: id, OwnerID: ownerID, Hash: hash, CreatedAt: now, LastUsedAt: now}))
+	w.ok(w.store.People.CreateSession(w.t.Context(), arena.Session{ID: id, OwnerID: ownerID, Hash: hash, CreatedAt: now, LastUsedAt: now}))
 	return id, secret
 }
 

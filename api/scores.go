@@ -90,16 +90,9 @@ func (h *matchHandlers) rebuildRatings(ctx context.Context, in *rebuildInput) (*
 	return answer(rebuiltView{League: in.Body.League, Settlements: n})
 }
 
-// evidenceReads are the rows that analysisHandlers read.
-type evidenceReads interface {
-	leagueReader
-	Evidence(ctx context.Context, league string, limit int) (arena.Evidence, error)
-	OwnerLinks(ctx context.Context, ownerIDs []string, kinds []arena.UnratedReason) ([]arena.OwnerLink, error)
-}
-
 // analysisHandlers serve the routes that check a league's results.
 type analysisHandlers struct {
-	rows      evidenceReads
+	rows      Rows
 	anomalies func(arena.Evidence) (arena.AnomalyReport, error)
 	ratings   func(ctx context.Context) ([]arena.RatingsReport, error) // by a replay of all settlements
 }
@@ -148,11 +141,11 @@ func (h *analysisHandlers) listAnomalies(ctx context.Context, in *listAnomaliesI
 	if err := callerOf(ctx).Require(in.League, arena.RightOrganize, arena.RightModerate); err != nil {
 		return nil, err
 	}
-	l, err := h.rows.League(ctx, in.League)
+	l, err := h.rows.Leagues.League(ctx, in.League)
 	if err != nil {
 		return nil, err
 	}
-	evidence, err := h.rows.Evidence(ctx, l.Slug, in.Matches)
+	evidence, err := h.rows.Ratings.Evidence(ctx, l.Slug, in.Matches)
 	if err != nil {
 		return nil, err
 	}
@@ -183,10 +176,15 @@ func (h *analysisHandlers) shared(ctx context.Context, e arena.Evidence) ([]shar
 	for _, a := range e.Answers {
 		owners[a.OwnerID] = true
 	}
-	links, err := h.rows.OwnerLinks(ctx, slices.Sorted(maps.Keys(owners)), slices.Concat(arena.OwnerLinkKinds()))
+	links, err := h.rows.Agents.OwnerLinks(ctx, slices.Sorted(maps.Keys(owners)), slices.Concat(arena.OwnerLinkKinds()))
 	if err != nil {
 		return nil, err
 	}
+	return sharedViews(links), nil
+}
+
+// sharedViews returns what a page shows of links.
+func sharedViews(links []arena.OwnerLink) []sharedView {
 	found := []sharedView{}
 	for _, s := range arena.SharedLinks(links) {
 		v := sharedView{Kind: s.Kind, OwnerIDs: s.OwnerIDs}
@@ -195,5 +193,5 @@ func (h *analysisHandlers) shared(ctx context.Context, e arena.Evidence) ([]shar
 		}
 		found = append(found, v)
 	}
-	return found, nil
+	return found
 }

@@ -8,17 +8,9 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// seasonReads are the rows that seasonHandlers read.
-type seasonReads interface {
-	League(ctx context.Context, slug string) (arena.League, error)
-	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
-	SeasonEntrants(ctx context.Context, league string, no int) (arena.Season, error)
-	Seasons(ctx context.Context, league string, p arena.Page) ([]arena.Season, string, error)
-}
-
 // seasonHandlers serve the routes of seasons.
 type seasonHandlers struct {
-	rows  seasonReads
+	rows  Rows
 	table func(arena.Season, []arena.Pairing) []arena.TableRow // of a running season
 	draw  func(s arena.Season, league string) ([]byte, error)
 }
@@ -56,10 +48,10 @@ type listSeasonsInput struct {
 }
 
 func (h *seasonHandlers) list(ctx context.Context, in *listSeasonsInput) (*output[listOf[SeasonView]], error) {
-	if _, err := h.rows.League(ctx, in.Slug); err != nil {
+	if _, err := h.rows.Leagues.League(ctx, in.Slug); err != nil {
 		return nil, err
 	}
-	seasons, next, err := h.rows.Seasons(ctx, in.Slug, in.page())
+	seasons, next, err := h.rows.Leagues.Seasons(ctx, in.Slug, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -97,11 +89,11 @@ func (h *seasonHandlers) get(ctx context.Context, in *seasonInput) (*output[whol
 // season returns a season and whether its results are hidden from the caller.
 // Number 0 is the newest.
 func (h *seasonHandlers) season(ctx context.Context, slug string, no int) (s arena.Season, pairings []arena.Pairing, hidden bool, err error) {
-	l, err := h.rows.League(ctx, slug)
+	l, err := h.rows.Leagues.League(ctx, slug)
 	if err != nil {
 		return s, nil, false, err
 	}
-	s, pairings, err = h.rows.Season(ctx, slug, no)
+	s, pairings, err = h.rows.Leagues.Season(ctx, slug, no)
 	hidden = l.Status == arena.LeagueFrozen && s.Status == arena.SeasonRunning && !callerOf(ctx).May(slug, arena.RightOrganize)
 	return s, pairings, hidden, err
 }
@@ -109,11 +101,11 @@ func (h *seasonHandlers) season(ctx context.Context, slug string, no int) (s are
 // card draws what other sites show beside a link to a season: its podium, or its
 // agents while it runs.
 func (h *seasonHandlers) card(ctx context.Context, in *seasonInput) (*cardOutput, error) {
-	l, err := h.rows.League(ctx, in.Slug)
+	l, err := h.rows.Leagues.League(ctx, in.Slug)
 	if err != nil {
 		return nil, err
 	}
-	s, err := h.rows.SeasonEntrants(ctx, in.Slug, in.Season)
+	s, err := h.rows.Leagues.SeasonEntrants(ctx, in.Slug, in.Season)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +131,7 @@ type leagueRoundsView struct {
 func (h *seasonHandlers) listRounds(ctx context.Context, in *roundsInputQuery) (*output[leagueRoundsView], error) {
 	s, pairings, hidden, err := h.season(ctx, in.Slug, in.Season)
 	if arena.CodeOf(err) == arena.CodeNotFound && in.Season == 0 {
-		if _, err := h.rows.League(ctx, in.Slug); err != nil {
+		if _, err := h.rows.Leagues.League(ctx, in.Slug); err != nil {
 			return nil, err
 		}
 		return answer(leagueRoundsView{Items: []leagueRoundView{}})
@@ -158,15 +150,9 @@ func (h *seasonHandlers) listRounds(ctx context.Context, in *roundsInputQuery) (
 // come every minute.
 const timesShown = 3
 
-// calendarReads are the rows that calendarHandlers read.
-type calendarReads interface {
-	Leagues(ctx context.Context) ([]arena.League, error)
-	SeasonDays(ctx context.Context, from, to time.Time) ([]arena.SeasonDay, error)
-}
-
 // calendarHandlers serve the calendar of seasons.
 type calendarHandlers struct {
-	rows calendarReads
+	rows Rows
 	next func(expression string, after time.Time) time.Time // occurrence of a schedule; zero: there is none
 	now  func() time.Time
 }
@@ -217,11 +203,11 @@ func (h *calendarHandlers) get(ctx context.Context, in *calendarInput) (*output[
 		}
 	}
 	to := from.AddDate(0, 1, 0)
-	leagues, err := h.rows.Leagues(ctx)
+	leagues, err := h.rows.Leagues.Leagues(ctx)
 	if err != nil {
 		return nil, err
 	}
-	days, err := h.rows.SeasonDays(ctx, from, to)
+	days, err := h.rows.Leagues.SeasonDays(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}

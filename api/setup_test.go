@@ -84,7 +84,7 @@ func (inbound) Refuse(w http.ResponseWriter, _ *http.Request, err error) {
 // parts are the options of the API and the settings of its services.
 type parts struct {
 	Options
-	Rows      rows
+	db        *store.Store
 	Publisher interface {
 		match.Publisher
 		registry.Publisher
@@ -106,17 +106,6 @@ type parts struct {
 	Rehearse      func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
 
 	NewSecret func() (secret string, hash [32]byte)
-}
-
-// rows is all that the API and its services store.
-type rows interface {
-	Store
-	account.Store
-	registry.Store
-	registry.PauseStore
-	match.Store
-	league.ServiceStore
-	CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 }
 
 // Endpoint and Check make parts of the functions that tests set.
@@ -156,7 +145,7 @@ func testOptions(t testing.TB) parts {
 	noRehearsal := func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
 		return arena.RehearsalReport{}, errors.New("no stage")
 	}
-	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Rehearse: noRehearsal, Publisher: &publisher{}, Wake: func() {}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
+	return parts{db: &store.Store{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Rehearse: noRehearsal, Publisher: &publisher{}, Wake: func() {}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
 		Handlers: Handlers{
 			Tasks:  fakeTasks{},
 			MCP:    func(o Operations) (MCP, error) { return fakeMCP{o}, nil },
@@ -217,21 +206,20 @@ func testOptions(t testing.TB) parts {
 // build makes the services that were not given.
 func (o parts) build(t testing.TB) Options {
 	t.Helper()
-	o.Store = o.Rows
+	if o.Store == (Rows{}) {
+		o.Store = rowsOf(o.db)
+	}
 	var err error
 	if o.Quotas, err = quota.New(quota.Options{Limits: o.Limits, Shared: o.TakeShared, Now: o.Now, Logger: o.Logger}); err != nil {
 		t.Fatal(err)
 	}
-	pauses, err := registry.NewPauses(registry.PausesOptions{Store: o.Rows, Publisher: o.Publisher, Now: o.Now, Logger: o.Logger})
+	pauses, err := registry.NewPauses(registry.PausesOptions{Store: o.db.Agents, Publisher: o.Publisher, Now: o.Now, Logger: o.Logger})
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, err := league.NewEntries(o.Rows, o.Quotas.Password, o.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := league.NewEntries(o.db, o.Quotas.Password, o.Now)
 	if o.Services.Agents, err = registry.New(registry.Options{
-		Store: o.Rows, Pauses: pauses, Protocols: o.Protocols, Endpoints: endpoints(o.CheckEndpoint), Checker: checker(o.CheckAgent), FullCheck: o.FullCheck, Rehearse: o.Rehearse, Rehearsals: o.Quotas.Rehearsal,
+		Store: o.db, Pauses: pauses, Protocols: o.Protocols, Endpoints: endpoints(o.CheckEndpoint), Checker: checker(o.CheckAgent), FullCheck: o.FullCheck, Rehearse: o.Rehearse, Rehearsals: o.Quotas.Rehearsal,
 		Entries: entries, Checks: o.Quotas.Check, HostChecks: o.Quotas.CheckHost, AgentsPerOwner: o.Limits.AgentsPerOwner, PublicURL: o.Site.URL, Now: o.Now, Logger: o.Logger,
 	}); err != nil {
 		t.Fatal(err)
@@ -239,7 +227,7 @@ func (o parts) build(t testing.TB) Options {
 	always, _ := arena.OwnerLinkKinds()
 	matches, err := match.New(match.Options{
 		GroupBy: always,
-		Store:   o.Rows, Engine: unplayed{o.Rows}, Rescorer: rescorer{}, Publisher: o.Publisher, Wake: o.Wake, CheckSettings: o.CheckSettings,
+		Store:   o.db, Engine: unplayed{o.db.Matches}, Rescorer: rescorer{}, Publisher: o.Publisher, Wake: o.Wake, CheckSettings: o.CheckSettings,
 		Challenges: o.Quotas.Challenge, Challenged: o.Quotas.Challenged, Judging: o.Quotas.Judging, Now: o.Now, Rand: seeds{}, Logger: o.Logger,
 	})
 	if err != nil {
@@ -247,7 +235,7 @@ func (o parts) build(t testing.TB) Options {
 	}
 	o.Services.Matches = matches
 	if o.Services.Accounts, err = account.New(account.Options{
-		Store: o.Rows, Agents: pauses, Texts: matches, NewSecret: o.NewSecret, NewAdminSecret: o.NewSecret, NewAgentSecret: o.NewSecret, NewSessionSecret: o.NewSecret, NewInvitationSecret: o.NewSecret,
+		Store: o.db, Agents: pauses, Texts: matches, NewSecret: o.NewSecret, NewAdminSecret: o.NewSecret, NewAgentSecret: o.NewSecret, NewSessionSecret: o.NewSecret, NewInvitationSecret: o.NewSecret,
 		HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
 		Issuer:     o.Issuer, SignupMode: o.SignupMode, Now: o.Now, Logger: o.Logger,
 		Quotas: account.Quotas{Address: o.Quotas.Address, Token: o.Quotas.Token, Guess: o.Quotas.Guess, SignUp: o.Quotas.SignUp},
@@ -256,12 +244,12 @@ func (o parts) build(t testing.TB) Options {
 	}
 	o.Export = func(context.Context, io.Writer, string) error { return nil }
 	if o.Services.Leagues, err = league.NewService(league.ServiceOptions{
-		Store: o.Rows, Entries: entries, Defaults: o.Defaults, CheckSettings: o.CheckSettings, FitsJudge: fitsJudge,
+		Store: o.db, Entries: entries, Defaults: o.Defaults, CheckSettings: o.CheckSettings, FitsJudge: fitsJudge,
 		CheckSchedule: checkSchedule, ReadPack: readPack, CheckGame: checkGame, Document: LeagueDocument, Games: game.Builtin{}, Now: o.Now,
 	}); err != nil {
 		t.Fatal(err)
 	}
-	o.Services.Games = gameList{o.Rows}
+	o.Services.Games = gameList{o.db.Packs}
 	return o.Options
 }
 
@@ -280,7 +268,7 @@ func checkSchedule(s string) error {
 }
 
 // unplayed is an engine that only stores matches.
-type unplayed struct{ rows }
+type unplayed struct{ *store.Matches }
 
 func (u unplayed) Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
 	return u.CreateMatch(ctx, m, e, audit...)
@@ -326,7 +314,7 @@ func judgingOf(_ context.Context, m arena.Match, answers []arena.Answer, round i
 // useStore makes the API read and write the rows of s.
 func (o *parts) useStore(t testing.TB, s *store.Store) {
 	t.Helper()
-	reader, err := visibility.NewReader(s, o.Now)
+	reader, err := visibility.NewReader(s.Matches, o.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,10 +322,10 @@ func (o *parts) useStore(t testing.TB, s *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Services.Votes, err = vote.New(open, s, o.Now); err != nil {
+	if o.Services.Votes, err = vote.New(open, s.Matches, o.Now); err != nil {
 		t.Fatal(err)
 	}
-	o.Rows, o.Matches.Visible = s, reader
+	o.db, o.Store, o.Matches.Visible = s, rowsOf(s), reader
 }
 
 func newAPI(t testing.TB, o parts) *API {
@@ -486,4 +474,9 @@ func serveSDKList(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return arena.Errorf(arena.CodeNotFound, "no such SDK package")
+}
+
+// rowsOf returns the rows of a database.
+func rowsOf(s *store.Store) Rows {
+	return Rows{s.Accounts, s.Agents, s.Leagues, s.Packs, s.Ratings, s.Games, s.Operations, s.Relay, s.Matches}
 }

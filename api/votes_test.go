@@ -33,22 +33,22 @@ func (w *world) crowdWith(judge string, accounts bool, agents ...string) (arena.
 		Settings: arena.Settings{Judge: arena.JudgeSpec{Kind: judge, Criteria: "the funnier", Window: time.Minute, VoterAccounts: accounts}, Rounds: 1, MinSeats: 2, MaxSeats: 8, TimeLimit: time.Second, Visibility: arena.VisibilitySealed},
 	}
 	for i, id := range agents {
-		a, err := w.store.Agent(ctx, id)
+		a, err := w.store.Agents.Agent(ctx, id)
 		w.ok(err)
 		m.Seats = append(m.Seats, arena.Seat{No: i, AgentID: id, Name: a.Name, OwnerID: a.OwnerID, Protocol: "aap", State: arena.SeatActive})
 	}
-	_, err := w.store.CreateMatch(ctx, m, arena.Event{MatchID: m.ID, At: testNow, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)})
+	_, err := w.store.Matches.CreateMatch(ctx, m, arena.Event{MatchID: m.ID, At: testNow, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)})
 	w.ok(err)
-	claimed, err := w.store.ClaimMatches(ctx, "nd_runner", time.Minute, 1)
+	claimed, err := w.store.Matches.ClaimMatches(ctx, "nd_runner", time.Minute, 1)
 	w.ok(err)
 	lease := claimed[0].Lease
-	_, err = w.store.StartMatch(ctx, lease, m.Seats, testNow, nil, nil)
+	_, err = w.store.Matches.StartMatch(ctx, lease, m.Seats, testNow, nil, nil)
 	w.ok(err)
 	started := arena.Event{MatchID: m.ID, Round: 1, At: testNow, Type: arena.EventRoundStarted, Body: json.RawMessage(`{}`)}
-	_, err = w.store.OpenRound(ctx, lease, arena.Round{MatchID: m.ID, No: 1, OpenedAt: testNow, Task: arena.Task{ID: "tk_1", Description: "A joke."}}, []arena.Event{started})
+	_, err = w.store.Matches.OpenRound(ctx, lease, arena.Round{MatchID: m.ID, No: 1, OpenedAt: testNow, Task: arena.Task{ID: "tk_1", Description: "A joke."}}, []arena.Event{started})
 	w.ok(err)
 	for i, id := range agents {
-		_, err = w.store.SaveAnswer(ctx, lease, arena.Answer{
+		_, err = w.store.Matches.SaveAnswer(ctx, lease, arena.Answer{
 			MatchID: m.ID, Round: 1, AgentID: id, Outcome: arena.OutcomeAnswered, Attempts: 1, Body: &arena.AnswerBody{Answer: strings.Repeat("ha", i+1)},
 		}, nil, nil)
 		w.ok(err)
@@ -69,7 +69,7 @@ func (w *world) openFor(l arena.Lease, m arena.Match, window time.Duration) {
 	until := time.UnixMilli(w.now.Load()).Add(window)
 	body, err := json.Marshal(arena.VoteOpenedBody{Until: until.UTC().Format(arena.TimeFormat), Criteria: m.Settings.Judge.Criteria})
 	w.ok(err)
-	_, err = w.store.OpenVote(w.t.Context(), l, 1, until, []arena.Event{{MatchID: m.ID, Round: 1, At: testNow, Type: arena.EventVoteOpened, Body: body}})
+	_, err = w.store.Matches.OpenVote(w.t.Context(), l, 1, until, []arena.Event{{MatchID: m.ID, Round: 1, At: testNow, Type: arena.EventVoteOpened, Body: body}})
 	w.ok(err)
 }
 
@@ -152,7 +152,7 @@ func TestAPI_vote(t *testing.T) {
 	if forged.header.Get("Set-Cookie") == "" {
 		t.Error("a forged name was taken")
 	}
-	stored, err := w.store.Votes(t.Context(), m.ID, 1)
+	stored, err := w.store.Matches.Votes(t.Context(), m.ID, 1)
 	w.ok(err)
 	choices := map[string]string{}
 	for _, v := range stored {
@@ -205,7 +205,7 @@ func TestAPI_vote_manyEntries(t *testing.T) {
 	if c := secure.header.Get("Set-Cookie"); !strings.Contains(c, "Secure") {
 		t.Errorf("cookie %q over https", c)
 	}
-	stored, err := w.store.Votes(t.Context(), m.ID, 1)
+	stored, err := w.store.Matches.Votes(t.Context(), m.ID, 1)
 	w.ok(err)
 	j := arena.Judging{Seed: m.Seed, Round: 1}
 	for _, id := range agents {
@@ -238,7 +238,7 @@ func TestAPI_vote_accounts(t *testing.T) {
 		w.do("POST", votes, w.alice, object{"round": 1, "better": better}).is(200)
 	}
 	w.do("POST", votes, w.bob, good).is(200)
-	stored, err := w.store.Votes(t.Context(), m.ID, 1)
+	stored, err := w.store.Matches.Votes(t.Context(), m.ID, 1)
 	w.ok(err)
 	if len(stored) != 2 {
 		t.Errorf("%d votes of two owners: %+v", len(stored), stored)
@@ -260,11 +260,11 @@ func TestAPI_vote_over(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*world, arena.Lease, arena.Match){
 		"round": func(w *world, l arena.Lease, m arena.Match) {
-			_, err := w.store.CloseRound(w.t.Context(), l, arena.RoundClose{Round: 1, Seats: m.Seats}, func([]arena.Event) ([]arena.Event, error) { return nil, nil })
+			_, err := w.store.Matches.CloseRound(w.t.Context(), l, arena.RoundClose{Round: 1, Seats: m.Seats}, func([]arena.Event) ([]arena.Event, error) { return nil, nil })
 			w.ok(err)
 		},
 		"match": func(w *world, _ arena.Lease, m arena.Match) {
-			_, err := w.store.EndMatch(w.t.Context(), m.ID, arena.MatchVoid, "rain", testNow, arena.Event{MatchID: m.ID, At: testNow, Type: arena.EventMatchVoid, Body: json.RawMessage(`{}`)})
+			_, err := w.store.Matches.EndMatch(w.t.Context(), m.ID, arena.MatchVoid, "rain", testNow, arena.Event{MatchID: m.ID, At: testNow, Type: arena.EventMatchVoid, Body: json.RawMessage(`{}`)})
 			w.ok(err)
 		},
 	} {
@@ -292,18 +292,18 @@ func TestAPI_vote_anotherRound(t *testing.T) {
 	w.openFor(lease, m, time.Hour)
 	w.do("GET", ballot, "", nil).is(200)
 	again := arena.Event{MatchID: m.ID, Round: 1, At: testNow, Type: arena.EventRoundStarted, Body: json.RawMessage(`{}`)}
-	_, err := w.store.OpenRound(t.Context(), lease, arena.Round{No: 1, OpenedAt: testNow, Interruptions: 1}, []arena.Event{again})
+	_, err := w.store.Matches.OpenRound(t.Context(), lease, arena.Round{No: 1, OpenedAt: testNow, Interruptions: 1}, []arena.Event{again})
 	w.ok(err)
 	w.do("GET", ballot, "", nil).is(404) // a node took over
 
 	w.openFor(lease, m, time.Hour)
 	w.do("GET", ballot, "", nil).is(200)
-	_, err = w.store.CloseRound(t.Context(), lease, arena.RoundClose{Round: 1, Seats: m.Seats}, func([]arena.Event) ([]arena.Event, error) { return nil, nil })
+	_, err = w.store.Matches.CloseRound(t.Context(), lease, arena.RoundClose{Round: 1, Seats: m.Seats}, func([]arena.Event) ([]arena.Event, error) { return nil, nil })
 	w.ok(err)
 	// Even if nothing in the log said that it has begun.
-	_, err = w.store.OpenRound(t.Context(), lease, arena.Round{MatchID: m.ID, No: 2, OpenedAt: testNow, Task: arena.Task{ID: "tk_2"}}, nil)
+	_, err = w.store.Matches.OpenRound(t.Context(), lease, arena.Round{MatchID: m.ID, No: 2, OpenedAt: testNow, Task: arena.Task{ID: "tk_2"}}, nil)
 	w.ok(err)
-	_, err = w.store.SaveAnswer(t.Context(), lease, arena.Answer{
+	_, err = w.store.Matches.SaveAnswer(t.Context(), lease, arena.Answer{
 		MatchID: m.ID, Round: 2, AgentID: agents[0], Outcome: arena.OutcomeAnswered, Attempts: 1, Body: &arena.AnswerBody{Answer: "SECRET"},
 	}, nil, nil)
 	w.ok(err)
@@ -313,13 +313,10 @@ func TestAPI_vote_anotherRound(t *testing.T) {
 }
 
 // manyVerdicts has verdicts of many matches.
-type manyVerdicts struct {
-	rows
-	verdicts []arena.Verdict
-}
+type manyVerdicts []arena.Verdict
 
-func (s *manyVerdicts) LeagueVerdicts(_ context.Context, _ string, limit int) ([]arena.Verdict, error) {
-	return s.verdicts[:min(limit, len(s.verdicts))], nil
+func (v manyVerdicts) LeagueVerdicts(_ context.Context, _ string, limit int) ([]arena.Verdict, error) {
+	return v[:min(limit, len(v))], nil
 }
 
 // fewLengths counts the matches that are read.
@@ -349,7 +346,7 @@ func TestAPI_getJudge(t *testing.T) {
 	}
 	w := newWorld(t, func(o *parts) {
 		few.Visible, o.Matches.Visible = o.Matches.Visible, few
-		o.Rows = &manyVerdicts{rows: o.Rows, verdicts: verdicts}
+		o.Store.Verdicts = manyVerdicts(verdicts)
 		o.CheckSettings = func(arena.Settings) []arena.FieldError { return nil }
 	})
 	w.league("quiz", nil)

@@ -66,7 +66,7 @@ func newWorld(t *testing.T, edit ...func(*parts)) *world {
 
 	w.newSecret = o.NewSecret
 	secret, hash := o.NewSecret()
-	err = s.CreateToken(t.Context(), arena.Token{
+	err = s.Accounts.CreateToken(t.Context(), arena.Token{
 		ID: arena.NewID(arena.TokenPrefix, testNow), Scope: arena.ScopeAdmin, Name: "admin", Hash: hash, CreatedAt: testNow,
 	})
 	if err != nil {
@@ -82,7 +82,7 @@ func newWorld(t *testing.T, edit ...func(*parts)) *world {
 func (w *world) scoped(scope arena.Scope, leagues ...string) (token string) {
 	w.t.Helper()
 	secret, hash := w.newSecret()
-	w.ok(w.store.CreateToken(w.t.Context(), arena.Token{
+	w.ok(w.store.Accounts.CreateToken(w.t.Context(), arena.Token{
 		ID: arena.NewID(arena.TokenPrefix, testNow), Scope: scope, Leagues: leagues, Name: string(scope), Hash: hash, CreatedAt: testNow,
 	}))
 	return secret
@@ -94,7 +94,7 @@ func (w *world) owner(name string) (token, id string) {
 	id = arena.NewID(arena.OwnerPrefix, testNow)
 	secret, hash := w.newSecret()
 	tok := arena.Token{ID: arena.NewID(arena.TokenPrefix, testNow), OwnerID: id, Scope: arena.ScopeOwner, Name: "first", Hash: hash, CreatedAt: testNow}
-	if err := w.store.CreateOwner(w.t.Context(), arena.Owner{ID: id, Name: name, CreatedAt: testNow}, tok); err != nil {
+	if err := w.store.Accounts.CreateOwner(w.t.Context(), arena.Owner{ID: id, Name: name, CreatedAt: testNow}, tok); err != nil {
 		w.t.Fatal(err)
 	}
 	return secret, id
@@ -103,7 +103,7 @@ func (w *world) owner(name string) (token, id string) {
 // probe stands in for the health check: an endpoint with "down" in it fails,
 // every other lists what stands behind "plays=".
 func (w *world) probe(ctx context.Context, id string) (arena.Agent, error) {
-	_, after, err := w.store.UpdateAgent(ctx, id, func(g *arena.Agent) error {
+	_, after, err := w.store.Agents.UpdateAgent(ctx, id, func(g *arena.Agent) error {
 		g.Health = arena.Health{CheckedAt: testNow, Latency: 1500 * time.Microsecond, MaxConcurrent: 2}
 		if strings.Contains(g.Endpoint, "down") {
 			g.Health.Reason, g.Health.Detail = "refused", "nothing listens at the endpoint"

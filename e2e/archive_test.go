@@ -38,9 +38,9 @@ func TestE2E_Archive(t *testing.T) {
 	s, err := store.Open(t.Context(), "sqlite:"+filepath.Join(dir, "arena.db"), store.Options{Logger: discard(), Now: time.Now})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
-	n, err := s.DropEvents(t.Context(), time.Now().Add(time.Hour), 10)
+	n, err := s.Matches.DropEvents(t.Context(), time.Now().Add(time.Hour), 10)
 	must(t, err)
-	m, err := s.Match(t.Context(), id)
+	m, err := s.Matches.Match(t.Context(), id)
 	must(t, err)
 	if n != 1 || m.Status != arena.MatchFinished || m.Seq != 0 {
 		t.Errorf("dropped %d logs, the match is %+v", n, m)

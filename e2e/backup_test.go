@@ -136,17 +136,17 @@ func readArena(t *testing.T, url, match string) string {
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	ctx := context.WithoutCancel(t.Context())
-	m, err := s.Match(ctx, match)
+	m, err := s.Matches.Match(ctx, match)
 	must(t, err)
-	log, err := s.EventsAfter(ctx, match, 0, 1000)
+	log, err := s.Matches.EventsAfter(ctx, match, 0, 1000)
 	must(t, err)
-	settled, err := s.Settlements(ctx, "", 0, 1000)
+	settled, err := s.Ratings.Settlements(ctx, "", 0, 1000)
 	must(t, err)
 	ids := make([]string, len(m.Seats))
 	for i, seat := range m.Seats {
 		ids[i] = seat.AgentID
 	}
-	ratings, err := s.AgentRatings(ctx, ids)
+	ratings, err := s.Ratings.AgentRatings(ctx, ids)
 	must(t, err)
 	var values []arena.MilliElo
 	for _, id := range ids {

@@ -179,11 +179,11 @@ type remains struct {
 func remainsOf(t *testing.T, s *store.Store, id string) (r remains) {
 	t.Helper()
 	var err error
-	r.Match, err = s.Match(t.Context(), id)
+	r.Match, err = s.Matches.Match(t.Context(), id)
 	must(t, err)
-	r.Log, err = s.EventsAfter(t.Context(), id, 0, 10_000)
+	r.Log, err = s.Matches.EventsAfter(t.Context(), id, 0, 10_000)
 	must(t, err)
-	r.Answers, err = s.Answers(t.Context(), id)
+	r.Answers, err = s.Matches.Answers(t.Context(), id)
 	must(t, err)
 	return r
 }

@@ -222,18 +222,18 @@ func checkSettledOnce(t *testing.T, dir, id string) {
 	s, err := store.Open(t.Context(), "sqlite:"+dir+"/arena.db", store.Options{Logger: discard(), Now: time.Now})
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
-	m, err := s.Match(t.Context(), id)
+	m, err := s.Matches.Match(t.Context(), id)
 	must(t, err)
-	before, err := s.AgentRatings(t.Context(), []string{m.Seats[0].AgentID, m.Seats[1].AgentID})
+	before, err := s.Ratings.AgentRatings(t.Context(), []string{m.Seats[0].AgentID, m.Seats[1].AgentID})
 	must(t, err)
-	events, err := s.Settle(t.Context(), m.Lease, arena.Result{MatchID: id, League: m.League, Seats: m.Seats, Rated: true}, time.Now(),
+	events, err := s.Matches.Settle(t.Context(), m.Lease, arena.Result{MatchID: id, League: m.League, Seats: m.Seats, Rated: true}, time.Now(),
 		func(map[string]arena.Rating) []arena.RatingChange {
 			return []arena.RatingChange{{AgentID: m.Seats[0].AgentID, Delta: 1000}}
 		},
 		func([]arena.RatingChange) (arena.Event, error) {
 			return arena.Event{Type: arena.EventMatchFinished}, nil
 		})
-	after, errAfter := s.AgentRatings(t.Context(), []string{m.Seats[0].AgentID, m.Seats[1].AgentID})
+	after, errAfter := s.Ratings.AgentRatings(t.Context(), []string{m.Seats[0].AgentID, m.Seats[1].AgentID})
 	must(t, errAfter)
 	if len(events) != 0 || err != nil && arena.CodeOf(err) != arena.CodeLeaseLost || !cmp.Equal(before, after) {
 		t.Errorf("a second settle gave %v, %v, ratings %v to %v", events, err, before, after)

@@ -157,9 +157,9 @@ func (c *cluster) duels(matches, rounds int, pace time.Duration) (ids []string, 
 // or that none did.
 func (c *cluster) finished(s *store.Store, id string, rounds int, takenOver bool) {
 	c.t.Helper()
-	m, err := s.Match(c.t.Context(), id)
+	m, err := s.Matches.Match(c.t.Context(), id)
 	must(c.t, err)
-	answers, err := s.Answers(c.t.Context(), id)
+	answers, err := s.Matches.Answers(c.t.Context(), id)
 	must(c.t, err)
 	answered := 0
 	for _, a := range answers {
@@ -236,7 +236,7 @@ func rollingRestart(t *testing.T, server *storetest.Server) {
 			}
 		}
 	}
-	settled, err := s.Settlements(t.Context(), "trivia", 0, 1000)
+	settled, err := s.Ratings.Settlements(t.Context(), "trivia", 0, 1000)
 	must(t, err)
 	if len(settled) != len(ids) {
 		t.Errorf("%d settlements of %d matches", len(settled), len(ids))
@@ -249,7 +249,7 @@ func rollingRestart(t *testing.T, server *storetest.Server) {
 func longestBreak(t *testing.T, s *store.Store, ids []string) (worst time.Duration) {
 	t.Helper()
 	for _, id := range ids {
-		log, err := s.EventsAfter(t.Context(), id, 0, 10_000)
+		log, err := s.Matches.EventsAfter(t.Context(), id, 0, 10_000)
 		must(t, err)
 		var closed time.Time
 		for _, e := range log {
@@ -282,7 +282,7 @@ func takeOver(t *testing.T, server *storetest.Server) {
 	killed := c.node(0).id()
 	orphaned := map[string]bool{}
 	for _, id := range ids {
-		m, err := s.Match(t.Context(), id)
+		m, err := s.Matches.Match(t.Context(), id)
 		must(t, err)
 		orphaned[id] = m.Lease.Node == killed // the others were quicker for the rest
 	}
@@ -347,7 +347,7 @@ func freeze(t *testing.T, server *storetest.Server) {
 	id := first.schedule("trivia", ada, bob)
 	testwait.Until(t, "round 2 is asked", func() bool { rounds, _ := ada.asked(id); return len(rounds) == 2 })
 	db := c.open()
-	m, err := db.Match(t.Context(), id)
+	m, err := db.Matches.Match(t.Context(), id)
 	must(t, err)
 	if m.Lease.Node == second.id() {
 		first, second = second, first
@@ -385,7 +385,7 @@ func adminDrain(t *testing.T, server *storetest.Server) {
 	db := c.open()
 	testwait.Until(t, "the matches have changed hands", func() bool {
 		for _, id := range ids {
-			m, err := db.Match(t.Context(), id)
+			m, err := db.Matches.Match(t.Context(), id)
 			must(t, err)
 			if m.Lease.Node == drained.Node {
 				return false
@@ -398,7 +398,7 @@ func adminDrain(t *testing.T, server *storetest.Server) {
 	ids = append(ids, first.schedule("trivia", ada, bob))
 	for _, id := range ids {
 		testwait.Until(t, "the match ends", func() bool {
-			m, err := db.Match(t.Context(), id)
+			m, err := db.Matches.Match(t.Context(), id)
 			must(t, err)
 			if !m.Status.Over() && m.Lease.Node == drained.Node && id == ids[2] {
 				t.Fatal("a drained node claimed a match")

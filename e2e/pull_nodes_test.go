@@ -73,7 +73,7 @@ func pullingAgents(t *testing.T, server *storetest.Server, env ...string) {
 	s := c.open()
 	var runs string
 	testwait.Until(t, "a node runs the match", func() bool {
-		stored, err := s.Match(t.Context(), m.ID)
+		stored, err := s.Matches.Match(t.Context(), m.ID)
 		must(t, err)
 		runs = stored.Lease.Node
 		return runs != ""
@@ -108,7 +108,7 @@ func pullingAgents(t *testing.T, server *storetest.Server, env ...string) {
 	}
 	ada.answer(survivor, again)
 	testwait.Until(t, "the match has finished", func() bool {
-		stored, err := s.Match(t.Context(), m.ID)
+		stored, err := s.Matches.Match(t.Context(), m.ID)
 		must(t, err)
 		return stored.Status != arena.MatchRunning
 	})

@@ -30,7 +30,7 @@ func (s *Service) RenamePack(ctx context.Context, caller arena.Caller, id, name 
 		return arena.Pack{}, err
 	}
 	at := s.now()
-	return s.o.Store.RenamePack(ctx, id, name, func(before, after arena.Pack) (arena.AuditEntry, error) {
+	return s.o.Store.Packs.RenamePack(ctx, id, name, func(before, after arena.Pack) (arena.AuditEntry, error) {
 		return caller.Audit(at, "rename-pack", id, before.Name, after.Name)
 	})
 }
@@ -57,7 +57,7 @@ func (s *Service) EditTask(ctx context.Context, caller arena.Caller, packID stri
 	if err := caller.Require("", arena.RightAdminister); err != nil {
 		return arena.PackTask{}, err
 	}
-	leagues, err := s.o.Store.Leagues(ctx)
+	leagues, err := s.o.Store.Leagues.Leagues(ctx)
 	if err != nil {
 		return arena.PackTask{}, err
 	}
@@ -65,7 +65,7 @@ func (s *Service) EditTask(ctx context.Context, caller arena.Caller, packID stri
 		return l.Settings.PackID != packID || l.Status == arena.LeagueFinished
 	})
 	at := s.now()
-	return s.o.Store.ReplaceTask(ctx, packID, n, func(t *arena.Task) error { return s.editTask(t, edit, leagues) },
+	return s.o.Store.Packs.ReplaceTask(ctx, packID, n, func(t *arena.Task) error { return s.editTask(t, edit, leagues) },
 		func(before, after arena.PackTask) (arena.AuditEntry, error) {
 			return caller.Audit(at, "edit-task", packID, textOf(before), textOf(after))
 		})

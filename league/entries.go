@@ -2,19 +2,12 @@ package league
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store"
 )
-
-// EntryStore is what Entries reads.
-type EntryStore interface {
-	League(ctx context.Context, slug string) (arena.League, error)
-	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
-	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
-}
 
 // Quota is how often each caller may do one thing.
 type Quota interface {
@@ -23,23 +16,20 @@ type Quota interface {
 
 // Entries decides which agents may enter a league.
 type Entries struct {
-	store     EntryStore
+	store     *store.Store
 	passwords Quota
 	now       func() time.Time
 }
 
 // NewEntries makes Entries. passwords counts the passwords that an owner tries.
-func NewEntries(store EntryStore, passwords Quota, now func() time.Time) (*Entries, error) {
-	if store == nil || passwords == nil || now == nil {
-		return nil, errors.New("league entries: the store, the quota of passwords and the clock are needed")
-	}
-	return &Entries{store: store, passwords: passwords, now: now}, nil
+func NewEntries(store *store.Store, passwords Quota, now func() time.Time) *Entries {
+	return &Entries{store: store, passwords: passwords, now: now}
 }
 
 // MayEnter returns an error if a league's state or entry rules keep the agent
 // out.
 func (e *Entries) MayEnter(ctx context.Context, slug string, g arena.Agent, password string) error {
-	l, err := e.store.League(ctx, slug)
+	l, err := e.store.Leagues.League(ctx, slug)
 	if err != nil {
 		return err
 	}
@@ -68,7 +58,7 @@ func (e *Entries) MayEnter(ctx context.Context, slug string, g arena.Agent, pass
 	if most == 0 {
 		return nil
 	}
-	entered, _, err := e.store.Agents(ctx, arena.AgentFilter{OwnerID: g.OwnerID, League: slug}, arena.Page{Limit: most})
+	entered, _, err := e.store.Agents.Agents(ctx, arena.AgentFilter{OwnerID: g.OwnerID, League: slug}, arena.Page{Limit: most})
 	if err != nil {
 		return err
 	}
@@ -80,16 +70,20 @@ func (e *Entries) MayEnter(ctx context.Context, slug string, g arena.Agent, pass
 
 // checkRatings compares an agent's ratings with a league's entry rules.
 func (e *Entries) checkRatings(ctx context.Context, l arena.League, agentID string) error {
-	r := l.Entry
-	if r.MinRating == 0 && r.MaxRating == 0 && r.MinMatches == 0 {
+	if r := l.Entry; r.MinRating == 0 && r.MaxRating == 0 && r.MinMatches == 0 {
 		return nil
 	}
-	ratings, err := e.store.AgentRatings(ctx, []string{agentID})
+	ratings, err := e.store.Ratings.AgentRatings(ctx, []string{agentID})
 	if err != nil {
 		return err
 	}
-	rating, matches := arena.StartRating, 0
-	for _, in := range ratings[agentID] {
+	return ratingsAdmit(l, ratings[agentID])
+}
+
+// ratingsAdmit compares ratings in all leagues with the entry rules of one.
+func ratingsAdmit(l arena.League, ratings []arena.Rating) error {
+	r, rating, matches := l.Entry, arena.StartRating, 0
+	for _, in := range ratings {
 		matches += in.Matches
 		if in.League == l.Slug {
 			rating = in.MilliElo

@@ -45,7 +45,7 @@ func (s *Service) ImportPack(ctx context.Context, caller arena.Caller, in arena.
 	if err != nil {
 		return arena.Pack{}, found, err
 	}
-	if err := s.o.Store.CreatePack(ctx, p, tasks, audit); err != nil {
+	if err := s.o.Store.Packs.CreatePack(ctx, p, tasks, audit); err != nil {
 		return arena.Pack{}, found, err
 	}
 	return p, found, nil
@@ -81,7 +81,7 @@ func (s *Service) AddGame(ctx context.Context, caller arena.Caller, source strin
 		return arena.GameScript{}, err
 	}
 	g.CreatedBy = audit.Actor
-	return s.o.Store.CreateGameScript(ctx, g, audit)
+	return s.o.Store.Packs.CreateGameScript(ctx, g, audit)
 }
 
 // badEntries rejects a file for its bad entries and lists the first of them by

@@ -25,7 +25,7 @@ func TestService_ImportPack(t *testing.T) {
 	p, found, err := o.service.ImportPack(ctx, admin, partly)
 	o.ok(err)
 	skipped := found.Skipped
-	if kept, err := o.store.Pack(ctx, p.ID); err != nil || kept != p || p.Tasks != 1 || len(skipped) != 1 || skipped[0].Line != 2 {
+	if kept, err := o.store.Packs.Pack(ctx, p.ID); err != nil || kept != p || p.Tasks != 1 || len(skipped) != 1 || skipped[0].Line != 2 {
 		t.Errorf("%+v, skipped %+v, %v", p, skipped, err)
 	}
 	unnamed, nameless, none := file(good), file(good), file(bad)
@@ -53,7 +53,7 @@ func TestService_EditTask(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	ctx := t.Context()
-	o.ok(o.store.CreatePack(ctx, arena.Pack{ID: "pk_1", Name: "sums", Format: "jsonl", CreatedAt: noon}, []arena.Task{
+	o.ok(o.store.Packs.CreatePack(ctx, arena.Pack{ID: "pk_1", Name: "sums", Format: "jsonl", CreatedAt: noon}, []arena.Task{
 		{Description: "2+2?", Answers: []string{"5"}, MaxTokens: 9}, {Description: "3+3?", Answers: []string{"6"}},
 	}))
 	_, err := o.service.Create(ctx, admin, sums(func(l *arena.League) {
@@ -98,7 +98,7 @@ func TestService_EditTask(t *testing.T) {
 	}
 	_, err = o.service.RenamePack(ctx, admin, "pk_1", "Words")
 	o.ok(err)
-	entries, _, err := o.store.AuditLog(ctx, arena.AuditFilter{Find: "pk_1"}, arena.Page{Limit: 9})
+	entries, _, err := o.store.Operations.AuditLog(ctx, arena.AuditFilter{Find: "pk_1"}, arena.Page{Limit: 9})
 	o.ok(err)
 	var log []string
 	for _, e := range entries {
@@ -153,7 +153,7 @@ func TestService_AddGame(t *testing.T) {
 	if _, err := o.service.AddGame(ctx, arena.Caller{OwnerID: "ow_1", Scope: arena.ScopeOwner}, "2"); arena.CodeOf(err) != arena.CodeForbidden {
 		t.Errorf("of an owner: %v", err)
 	}
-	entries, _, err := o.store.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 10})
+	entries, _, err := o.store.Operations.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 10})
 	o.ok(err)
 	n := 0
 	for _, e := range entries {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/league/format"
+	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/budgets"
 )
 
 // The intervals of a Scheduler that sets none.
@@ -45,6 +47,28 @@ type SchedulerStore interface {
 	ChangeSeason(ctx context.Context, season arena.Season, c arena.SeasonChange) error
 	RunningSeasons(ctx context.Context) (leagues []string, err error)
 	Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error)
+}
+
+// Rows are the subjects of the database that a scheduler works on. The aliases name
+// the embedded fields, since a subject has a method of its own name.
+type Rows struct {
+	*leagueRows
+	*agentRows
+	*matchRows
+	*store.Ratings
+	*store.Operations
+	*budgets.Uses
+}
+
+type (
+	leagueRows = store.Leagues
+	agentRows  = store.Agents
+	matchRows  = store.Matches
+)
+
+// NewRows returns the rows of a database.
+func NewRows(s *store.Store) Rows {
+	return Rows{s.Leagues, s.Agents, s.Matches, s.Ratings, s.Operations, s.Budgets}
 }
 
 // Matches is the service for matches.

@@ -45,7 +45,7 @@ func newSeasonWorld(t *testing.T, agents int, s arena.Settings, change ...func(*
 	for _, c := range change {
 		c(&l)
 	}
-	h.ok(h.store.CreateLeague(t.Context(), l))
+	h.ok(h.store.Leagues.CreateLeague(t.Context(), l))
 	for i := range agents {
 		h.enter(i)
 	}
@@ -64,21 +64,21 @@ func name(i int) string { return fmt.Sprintf("a_%d", i) }
 func (h *seasonWorld) enter(i int) {
 	h.t.Helper()
 	ctx, id := h.t.Context(), name(i)
-	h.ok(h.store.CreateOwner(ctx, arena.Owner{ID: "ow" + id, Name: id, CreatedAt: h.now}, arena.Token{
+	h.ok(h.store.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow" + id, Name: id, CreatedAt: h.now}, arena.Token{
 		ID: "to" + id, OwnerID: "ow" + id, Scope: arena.ScopeOwner, Hash: [32]byte{byte(i + 1)}, CreatedAt: h.now,
 	}))
-	h.ok(h.store.CreateAgent(ctx, arena.Agent{
+	h.ok(h.store.Agents.CreateAgent(ctx, arena.Agent{
 		ID: id, OwnerID: "ow" + id, Name: id, Protocol: "aap", Endpoint: "https://" + strconv.Itoa(i) + ".example", Version: "1",
 		CreatedAt: h.now, PassedAt: h.now, Health: arena.Health{OK: true, CheckedAt: h.now, Capabilities: []string{h.slug}, MaxConcurrent: 1},
 	}))
-	h.ok(h.store.Enter(ctx, h.slug, id, h.now))
+	h.ok(h.store.Leagues.Enter(ctx, h.slug, id, h.now))
 }
 
 // tick looks once, as a node that has just started.
 func (h *seasonWorld) tick() {
 	h.t.Helper()
 	s, err := league.NewScheduler(league.Options{
-		Store: h.store, Matches: matches(h.t, h.store, h, silence{}, h.clock), Wake: func() {}, Now: h.clock, Rand: rand.NewPCG(uint64(h.now.Unix()), 1),
+		Store: league.NewRows(h.store), Matches: matches(h.t, h.store, h, silence{}, h.clock), Wake: func() {}, Now: h.clock, Rand: rand.NewPCG(uint64(h.now.Unix()), 1),
 		Logger: slog.New(slog.DiscardHandler),
 		Due: func(l arena.League, now time.Time) (bool, time.Time) { // every hour
 			return !l.NextRunAt.IsZero() && !now.Before(l.NextRunAt), now.Truncate(time.Hour).Add(time.Hour)
@@ -92,7 +92,7 @@ func (h *seasonWorld) clock() time.Time { return h.now }
 
 // Create stores a match that waits to be claimed.
 func (h *seasonWorld) Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
-	return h.store.CreateMatch(ctx, m, e, audit...)
+	return h.store.Matches.CreateMatch(ctx, m, e, audit...)
 }
 
 type silence struct{}
@@ -104,7 +104,7 @@ func (h *seasonWorld) play() (played int) {
 	h.t.Helper()
 	ctx := h.t.Context()
 	for {
-		claimed, err := h.store.ClaimMatches(ctx, "nd_1", time.Hour, 100)
+		claimed, err := h.store.Matches.ClaimMatches(ctx, "nd_1", time.Hour, 100)
 		h.ok(err)
 		if len(claimed) == 0 {
 			return played
@@ -122,7 +122,7 @@ func (h *seasonWorld) end(m arena.Match) {
 	if h.void > 0 {
 		h.void--
 		last.Type = arena.EventMatchVoid
-		_, err := h.store.VoidMatch(ctx, m.Lease, "power cut", m.Seats, h.now, last)
+		_, err := h.store.Matches.VoidMatch(ctx, m.Lease, "power cut", m.Seats, h.now, last)
 		h.ok(err)
 		return
 	}
@@ -134,7 +134,7 @@ func (h *seasonWorld) end(m arena.Match) {
 			}
 		}
 	}
-	_, err := h.store.Settle(ctx, m.Lease, arena.Result{MatchID: m.ID, League: m.League, Seats: m.Seats}, h.now, nil,
+	_, err := h.store.Matches.Settle(ctx, m.Lease, arena.Result{MatchID: m.ID, League: m.League, Seats: m.Seats}, h.now, nil,
 		func([]arena.RatingChange) (arena.Event, error) { return last, nil })
 	h.ok(err)
 }
@@ -146,7 +146,7 @@ func (h *seasonWorld) season() []arena.TableRow {
 	h.t.Helper()
 	for range 2000 {
 		h.tick()
-		if s, _, err := h.store.Season(h.t.Context(), h.slug, 0); err == nil && s.Status == arena.SeasonFinished {
+		if s, _, err := h.store.Leagues.Season(h.t.Context(), h.slug, 0); err == nil && s.Status == arena.SeasonFinished {
 			return s.Table
 		}
 		h.play()
@@ -158,7 +158,7 @@ func (h *seasonWorld) season() []arena.TableRow {
 
 func (h *seasonWorld) pairings() []arena.Pairing {
 	h.t.Helper()
-	_, pairings, err := h.store.Season(h.t.Context(), h.slug, 0)
+	_, pairings, err := h.store.Leagues.Season(h.t.Context(), h.slug, 0)
 	h.ok(err)
 	return pairings
 }
@@ -174,7 +174,7 @@ func podium(table []arena.TableRow) (first []string) {
 
 func (h *seasonWorld) league() arena.League {
 	h.t.Helper()
-	l, err := h.store.League(h.t.Context(), h.slug)
+	l, err := h.store.Leagues.League(h.t.Context(), h.slug)
 	h.ok(errors.Join(err, checkNote(l)))
 	return l
 }
@@ -224,15 +224,15 @@ func TestScheduler_seasons(t *testing.T) {
 				t.Errorf("the league is %s (%s)", l.Status, l.Note)
 			}
 			open := slices.ContainsFunc(h.pairings(), arena.Pairing.Open)
-			live, err := h.store.LiveMatches(t.Context(), h.slug)
+			live, err := h.store.Matches.LiveMatches(t.Context(), h.slug)
 			if h.ok(err); open || len(live) > 0 {
 				t.Errorf("something is left: open pairings %v, live matches %+v", open, live)
 			}
 			// Opened again, it plays another season.
-			_, err = h.store.UpdateLeague(t.Context(), h.slug, func(l *arena.League) error { l.Status = arena.LeagueRunning; return nil })
+			_, err = h.store.Leagues.UpdateLeague(t.Context(), h.slug, func(l *arena.League) error { l.Status = arena.LeagueRunning; return nil })
 			h.ok(err)
 			h.tick()
-			if s, _, err := h.store.Season(t.Context(), h.slug, 0); err != nil || s.No != 2 || s.Status != arena.SeasonRunning {
+			if s, _, err := h.store.Leagues.Season(t.Context(), h.slug, 0); err != nil || s.No != 2 || s.Status != arena.SeasonRunning {
 				t.Errorf("the next season: %+v (%v)", s, err)
 			}
 		})
@@ -246,7 +246,7 @@ func TestScheduler_seasons_absence(t *testing.T) {
 	h := newSeasonWorld(t, 4, arena.Settings{Format: arena.FormatSwiss, Options: arena.FormatOptions{Rounds: 3, Forfeit: time.Minute}})
 	ctx := t.Context()
 	pause := func(id string) {
-		_, _, err := h.store.UpdateAgent(ctx, id, func(a *arena.Agent) error { a.SetPause(arena.Pause{Reason: arena.PauseOwner}); return nil })
+		_, _, err := h.store.Agents.UpdateAgent(ctx, id, func(a *arena.Agent) error { a.SetPause(arena.Pause{Reason: arena.PauseOwner}); return nil })
 		h.ok(err)
 	}
 	h.tick()
@@ -265,7 +265,7 @@ func TestScheduler_seasons_absence(t *testing.T) {
 		t.Error("it forfeits too early")
 	}
 	h.now = h.now.Add(time.Second)
-	h.ok(h.store.Withdraw(ctx, h.slug, "a_0", h.now))
+	h.ok(h.store.Leagues.Withdraw(ctx, h.slug, "a_0", h.now))
 	table := h.season()
 	forfeits := 0
 	for _, p := range h.pairings() {
@@ -292,12 +292,12 @@ func TestScheduler_seasons_matchLeft(t *testing.T) {
 	t.Parallel()
 	h := newSeasonWorld(t, 2, arena.Settings{Format: arena.FormatKnockout})
 	h.tick()
-	claimed, err := h.store.ClaimMatches(t.Context(), "nd_1", time.Hour, 1)
+	claimed, err := h.store.Matches.ClaimMatches(t.Context(), "nd_1", time.Hour, 1)
 	h.ok(err)
 	m := claimed[0]
 	stronger := slices.IndexFunc(m.Seats, func(s arena.Seat) bool { return s.AgentID == "a_1" })
 	m.Seats[stronger].State = arena.SeatLeft
-	_, err = h.store.VoidMatch(t.Context(), m.Lease, "fewer than two agents were left", m.Seats, h.now, arena.Event{MatchID: m.ID, At: h.now, Type: arena.EventMatchVoid, Body: []byte(`{}`)})
+	_, err = h.store.Matches.VoidMatch(t.Context(), m.Lease, "fewer than two agents were left", m.Seats, h.now, arena.Event{MatchID: m.ID, At: h.now, Type: arena.EventMatchVoid, Body: []byte(`{}`)})
 	h.ok(err)
 	if got := podium(h.season())[0]; got != "a_0" {
 		t.Errorf("%s won, it left the final", got)
@@ -333,7 +333,7 @@ func TestScheduler_seasons_schedule(t *testing.T) {
 		for no := range 3 {
 			h.now = h.now.Truncate(time.Hour).Add(time.Hour)
 			h.season()
-			s, _, err := h.store.Season(t.Context(), h.slug, 0)
+			s, _, err := h.store.Leagues.Season(t.Context(), h.slug, 0)
 			if h.ok(err); s.No != no+1 || h.league().Status != arena.LeagueRunning {
 				t.Fatalf("season %+v, league %+v", s, h.league())
 			}
@@ -365,7 +365,7 @@ func TestScheduler_seasons_schedule(t *testing.T) {
 		h.now = h.now.Add(time.Hour)
 		h.tick() // ends the first
 		h.tick()
-		seasons, _, err := h.store.Seasons(t.Context(), h.slug, arena.Page{Limit: 10})
+		seasons, _, err := h.store.Leagues.Seasons(t.Context(), h.slug, arena.Page{Limit: 10})
 		if h.ok(err); len(seasons) != 2 || seasons[0].Status != arena.SeasonRunning || seasons[1].Status != arena.SeasonFinished {
 			t.Errorf("seasons %+v", seasons)
 		}
@@ -381,17 +381,17 @@ func TestScheduler_seasons_finishedByHand(t *testing.T) {
 	t.Parallel()
 	h := newSeasonWorld(t, 6, arena.Settings{Format: arena.FormatRoundRobin})
 	h.tick()
-	claimed, err := h.store.ClaimMatches(t.Context(), "nd_1", time.Hour, 1)
+	claimed, err := h.store.Matches.ClaimMatches(t.Context(), "nd_1", time.Hour, 1)
 	h.ok(err)
-	_, err = h.store.UpdateLeague(t.Context(), h.slug, func(l *arena.League) error { l.Status = arena.LeagueFinished; return nil })
+	_, err = h.store.Leagues.UpdateLeague(t.Context(), h.slug, func(l *arena.League) error { l.Status = arena.LeagueFinished; return nil })
 	h.ok(err)
 	h.tick()
-	s, pairings, err := h.store.Season(t.Context(), h.slug, 0)
+	s, pairings, err := h.store.Leagues.Season(t.Context(), h.slug, 0)
 	h.ok(err)
 	if s.Status != arena.SeasonFinished || len(s.Table) != 6 || slices.ContainsFunc(pairings, arena.Pairing.Open) {
 		t.Errorf("season %+v", s)
 	}
-	live, err := h.store.LiveMatches(t.Context(), h.slug)
+	live, err := h.store.Matches.LiveMatches(t.Context(), h.slug)
 	if h.ok(err); len(live) != 1 || live[0].ID != claimed[0].ID {
 		t.Errorf("live matches %+v", live)
 	}
@@ -405,7 +405,7 @@ func TestScheduler_seasons_crashBeforeMatch(t *testing.T) {
 	t.Parallel()
 	h := newSeasonWorld(t, 2, arena.Settings{Format: arena.FormatKnockout})
 	ctx := t.Context()
-	season, err := h.store.StartSeason(ctx, arena.Season{
+	season, err := h.store.Leagues.StartSeason(ctx, arena.Season{
 		ID: "se_1", League: h.slug, Format: arena.FormatKnockout, Options: h.league().Settings.Options, StartedAt: h.now,
 		Entrants: []arena.Entrant{{AgentID: "a_0", OwnerID: "owa_0", Name: "a_0", Round: 1}, {AgentID: "a_1", OwnerID: "owa_1", Name: "a_1", Round: 1}},
 	})
@@ -414,9 +414,9 @@ func TestScheduler_seasons_crashBeforeMatch(t *testing.T) {
 	h.ok(err)
 	p := step.Pairings[0]
 	p.MatchID, p.CreatedAt = "m_promised", h.now
-	h.ok(h.store.ChangeSeason(ctx, season, arena.SeasonChange{Pairings: []arena.Pairing{p}}))
+	h.ok(h.store.Leagues.ChangeSeason(ctx, season, arena.SeasonChange{Pairings: []arena.Pairing{p}}))
 	h.tick()
-	if m, err := h.store.Match(ctx, "m_promised"); err != nil || len(m.Seats) != 2 {
+	if m, err := h.store.Matches.Match(ctx, "m_promised"); err != nil || len(m.Seats) != 2 {
 		t.Errorf("match %+v (%v)", m, err)
 	}
 	if got := podium(h.season())[0]; got != "a_1" {

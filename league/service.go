@@ -11,29 +11,12 @@ import (
 	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/league/game/rules"
 	"github.com/agora-arena/arena/league/settings"
+	"github.com/agora-arena/arena/store"
 )
-
-// ServiceStore keeps leagues, their entries and what they are made of.
-type ServiceStore interface {
-	League(ctx context.Context, slug string) (arena.League, error)
-	CreateLeague(ctx context.Context, l arena.League, audit ...arena.AuditEntry) error
-	DeleteLeague(ctx context.Context, slug string, audit ...arena.LeagueAudit) error
-	UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error)
-	Agent(ctx context.Context, id string) (arena.Agent, error)
-	Enter(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error
-	Withdraw(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error
-	Pack(ctx context.Context, id string) (arena.Pack, error)
-	EachTask(ctx context.Context, packID string, visit func(n int, task arena.Task) error) error
-	CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task, audit ...arena.AuditEntry) error
-	Leagues(ctx context.Context) ([]arena.League, error)
-	RenamePack(ctx context.Context, id, name string, audit ...arena.PackAudit) (arena.Pack, error)
-	ReplaceTask(ctx context.Context, packID string, n int, apply func(*arena.Task) error, audit ...arena.TaskAudit) (arena.PackTask, error)
-	CreateGameScript(ctx context.Context, g arena.GameScript, audit ...arena.AuditEntry) (arena.GameScript, error)
-}
 
 // ServiceOptions are the parts of a Service. All are needed.
 type ServiceOptions struct {
-	Store   ServiceStore
+	Store   *store.Store
 	Entries *Entries
 	// Defaults fills in the settings that are left out.
 	Defaults func(arena.Settings) arena.Settings
@@ -95,10 +78,10 @@ func (s *Service) Create(ctx context.Context, caller arena.Caller, l arena.Leagu
 	if err != nil {
 		return arena.League{}, err
 	}
-	if err := s.o.Store.CreateLeague(ctx, l, audit); err != nil {
+	if err := s.o.Store.Leagues.CreateLeague(ctx, l, audit); err != nil {
 		return arena.League{}, err
 	}
-	return s.o.Store.League(ctx, l.Slug)
+	return s.o.Store.Leagues.League(ctx, l.Slug)
 }
 
 // Update changes a league by edit, for an admin or its organizer. edit may run more than once.
@@ -107,7 +90,7 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, slug string, 
 	if err := caller.Require(slug, arena.RightOrganize); err != nil {
 		return arena.League{}, err
 	}
-	l, err := s.o.Store.League(ctx, slug)
+	l, err := s.o.Store.Leagues.League(ctx, slug)
 	if err != nil {
 		return arena.League{}, err
 	}
@@ -132,7 +115,7 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, slug string, 
 		return arena.League{}, err
 	}
 	at := s.now()
-	return s.o.Store.UpdateLeague(ctx, slug, change, func(before, after arena.League) (arena.AuditEntry, error) {
+	return s.o.Store.Leagues.UpdateLeague(ctx, slug, change, func(before, after arena.League) (arena.AuditEntry, error) {
 		return caller.Audit(at, "update-league", slug, s.o.Document(before), s.o.Document(after))
 	})
 }
@@ -210,14 +193,14 @@ func (s *Service) check(ctx context.Context, l arena.League, g *rules.Info) erro
 
 // checkPack rejects a pack whose tasks the judge could not judge.
 func (s *Service) checkPack(ctx context.Context, of arena.Settings) error {
-	p, err := s.o.Store.Pack(ctx, of.PackID)
+	p, err := s.o.Store.Packs.Pack(ctx, of.PackID)
 	if err != nil {
 		return arena.AtField("pack_id", err)
 	}
 	if p.Tasks == 0 {
 		return arena.Invalid("pack_id", "pack %s has no tasks", p.ID)
 	}
-	return s.o.Store.EachTask(ctx, p.ID, func(n int, task arena.Task) error {
+	return s.o.Store.Packs.EachTask(ctx, p.ID, func(n int, task arena.Task) error {
 		if why := s.o.FitsJudge(of.Judge, task); why != "" {
 			return arena.Invalid("judge", "%s cannot judge task %d of pack %s (%.60q): %s", of.Judge.Kind, n+1, p.ID, task.Description, why)
 		}
@@ -231,7 +214,7 @@ func (s *Service) Act(ctx context.Context, caller arena.Caller, slug string, act
 		return arena.League{}, err
 	}
 	at := s.now()
-	return s.o.Store.UpdateLeague(ctx, slug, func(l *arena.League) error { return apply(l, action, at) },
+	return s.o.Store.Leagues.UpdateLeague(ctx, slug, func(l *arena.League) error { return apply(l, action, at) },
 		func(before, after arena.League) (arena.AuditEntry, error) {
 			return caller.Audit(at, string(action)+"-league", slug, before.Status, after.Status)
 		})
@@ -244,7 +227,7 @@ func (s *Service) Delete(ctx context.Context, caller arena.Caller, slug string) 
 		return err
 	}
 	at := s.now()
-	return s.o.Store.DeleteLeague(ctx, slug, func(before, _ arena.League) (arena.AuditEntry, error) {
+	return s.o.Store.Leagues.DeleteLeague(ctx, slug, func(before, _ arena.League) (arena.AuditEntry, error) {
 		return caller.Audit(at, "delete-league", slug, s.o.Document(before), nil)
 	})
 }
@@ -270,7 +253,7 @@ func (s *Service) Enter(ctx context.Context, caller arena.Caller, slug, agentID,
 	if err != nil {
 		return err
 	}
-	return s.o.Store.Enter(ctx, slug, g.ID, at, audit)
+	return s.o.Store.Leagues.Enter(ctx, slug, g.ID, at, audit)
 }
 
 // Withdraw removes an agent of the caller from a league; the league's organizer
@@ -285,13 +268,13 @@ func (s *Service) Withdraw(ctx context.Context, caller arena.Caller, slug, agent
 	if err != nil {
 		return err
 	}
-	return s.o.Store.Withdraw(ctx, slug, g.ID, at, audit)
+	return s.o.Store.Leagues.Withdraw(ctx, slug, g.ID, at, audit)
 }
 
 // own returns an agent that the caller may act for in a league. Another's is
 // not found.
 func (s *Service) own(ctx context.Context, caller arena.Caller, slug, id string) (arena.Agent, error) {
-	g, err := s.o.Store.Agent(ctx, id)
+	g, err := s.o.Store.Agents.Agent(ctx, id)
 	if err != nil {
 		return arena.Agent{}, err
 	}

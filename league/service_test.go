@@ -36,7 +36,7 @@ type office struct {
 	service *league.Service
 }
 
-func officeOptions(s league.ServiceStore, e *league.Entries) league.ServiceOptions {
+func officeOptions(s *store.Store, e *league.Entries) league.ServiceOptions {
 	return league.ServiceOptions{
 		Store: s, Entries: e, Defaults: settings.Defaults, CheckSettings: settings.Check, FitsJudge: settings.FitsJudge,
 		CheckSchedule: func(expression string) error {
@@ -69,17 +69,18 @@ func newOffice(t *testing.T) *office {
 	t.Cleanup(func() { o.ok(o.store.Close()) })
 	o.ok(o.store.Migrate(ctx))
 	for i, name := range []string{"alice", "bob"} {
-		o.ok(o.store.CreateOwner(ctx, arena.Owner{ID: "ow_" + name, Name: name, CreatedAt: noon}, arena.Token{
+		o.ok(o.store.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow_" + name, Name: name, CreatedAt: noon}, arena.Token{
 			ID: "to_" + name, OwnerID: "ow_" + name, Scope: arena.ScopeOwner, Hash: [32]byte{byte(i)}, CreatedAt: noon,
 		}))
-		o.ok(o.store.CreateAgent(ctx, arena.Agent{ID: "ag_" + name, OwnerID: "ow_" + name, Name: name, Protocol: arena.ProtocolAAP, CreatedAt: noon}))
+		o.ok(o.store.Agents.CreateAgent(ctx, arena.Agent{ID: "ag_" + name, OwnerID: "ow_" + name, Name: name, Protocol: arena.ProtocolAAP, CreatedAt: noon}))
 	}
-	e, err := league.NewEntries(o.store, &entries{}, func() time.Time { return noon })
-	o.ok(err)
+	e := league.NewEntries(o.store, &tries{}, o.now)
 	o.service, err = league.NewService(officeOptions(o.store, e))
 	o.ok(err)
 	return o
 }
+
+func (o *office) now() time.Time { return noon }
 
 func (o *office) ok(err error) {
 	o.t.Helper()
@@ -91,7 +92,7 @@ func (o *office) ok(err error) {
 // audited compares the audit log with what is wanted, in any order.
 func (o *office) audited(want ...string) {
 	o.t.Helper()
-	items, _, err := o.store.AuditLog(o.t.Context(), arena.AuditFilter{}, arena.Page{Limit: 100})
+	items, _, err := o.store.Operations.AuditLog(o.t.Context(), arena.AuditFilter{}, arena.Page{Limit: 100})
 	o.ok(err)
 	var got []string
 	for _, e := range items {
@@ -115,23 +116,6 @@ func sums(change ...func(*arena.League)) arena.League {
 	return l
 }
 
-func TestNewService_refusesMissingParts(t *testing.T) {
-	t.Parallel()
-	for name, drop := range map[string]func(*league.ServiceOptions){
-		"Store": func(o *league.ServiceOptions) { o.Store = nil }, "Entries": func(o *league.ServiceOptions) { o.Entries = nil },
-		"Defaults": func(o *league.ServiceOptions) { o.Defaults = nil }, "CheckSettings": func(o *league.ServiceOptions) { o.CheckSettings = nil },
-		"FitsJudge": func(o *league.ServiceOptions) { o.FitsJudge = nil }, "CheckSchedule": func(o *league.ServiceOptions) { o.CheckSchedule = nil },
-		"ReadPack": func(o *league.ServiceOptions) { o.ReadPack = nil }, "Games": func(o *league.ServiceOptions) { o.Games = nil }, "CheckGame": func(o *league.ServiceOptions) { o.CheckGame = nil },
-		"Document": func(o *league.ServiceOptions) { o.Document = nil }, "Now": func(o *league.ServiceOptions) { o.Now = nil },
-	} {
-		o := officeOptions(struct{ league.ServiceStore }{}, &league.Entries{})
-		drop(&o)
-		if _, err := league.NewService(o); err == nil {
-			t.Errorf("without %s: no error", name)
-		}
-	}
-}
-
 func TestService_createAndUpdate(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -146,8 +130,8 @@ func TestService_createAndUpdate(t *testing.T) {
 	if l.Title != "More sums" || l.Settings.Rounds != 3 {
 		t.Errorf("updated %+v", l)
 	}
-	o.ok(o.store.CreatePack(ctx, arena.Pack{ID: "pk_0", Name: "empty", Format: "jsonl", CreatedAt: noon}, nil))
-	o.ok(o.store.CreatePack(ctx, arena.Pack{ID: "pk_1", Name: "words", Format: "jsonl", CreatedAt: noon}, []arena.Task{
+	o.ok(o.store.Packs.CreatePack(ctx, arena.Pack{ID: "pk_0", Name: "empty", Format: "jsonl", CreatedAt: noon}, nil))
+	o.ok(o.store.Packs.CreatePack(ctx, arena.Pack{ID: "pk_1", Name: "words", Format: "jsonl", CreatedAt: noon}, []arena.Task{
 		{ID: "tk_1", Description: "2+2?", Answers: []string{"four"}, InputFormat: "string", OutputFormat: "string"},
 	}))
 	onPack := func(id, judge string) func(*arena.League) {
@@ -219,7 +203,7 @@ func TestService_Act(t *testing.T) {
 	log := []string{`admin create-league sums  "sums open Sums"`}
 	for from, acts := range want {
 		for _, action := range []arena.LeagueAction{"open", "start", "start-now", "pause", "resume", "freeze", "finish", "delete"} {
-			_, err := o.store.UpdateLeague(ctx, "sums", func(l *arena.League) error { l.Status = from; return nil })
+			_, err := o.store.Leagues.UpdateLeague(ctx, "sums", func(l *arena.League) error { l.Status = from; return nil })
 			o.ok(err)
 			l, err := o.service.Act(ctx, admin, "sums", action)
 			switch to, allowed := acts[action]; {
@@ -289,7 +273,7 @@ func TestService_Delete(t *testing.T) {
 	m := arena.Match{ID: "m_1", League: "played", Status: arena.MatchScheduled, CreatedAt: noon, StartsAt: noon, Seats: []arena.Seat{{AgentID: "ag_alice"}, {No: 1, AgentID: "ag_bob"}}}
 	first, err := m.VoidEvent(noon, "x")
 	o.ok(err)
-	_, err = o.store.CreateMatch(ctx, m, first)
+	_, err = o.store.Matches.CreateMatch(ctx, m, first)
 	o.ok(err)
 	for name, c := range map[string]struct {
 		caller arena.Caller
@@ -305,10 +289,10 @@ func TestService_Delete(t *testing.T) {
 		}
 	}
 	o.ok(o.service.Delete(ctx, admin, "sums"))
-	if _, err := o.store.League(ctx, "sums"); arena.CodeOf(err) != arena.CodeNotFound {
+	if _, err := o.store.Leagues.League(ctx, "sums"); arena.CodeOf(err) != arena.CodeNotFound {
 		t.Errorf("deleted league: %v", err)
 	}
-	if a, err := o.store.Agent(ctx, "ag_alice"); err != nil || len(a.Leagues) != 0 {
+	if a, err := o.store.Agents.Agent(ctx, "ag_alice"); err != nil || len(a.Leagues) != 0 {
 		t.Errorf("its agent: %v, %v", a.Leagues, err)
 	}
 	o.audited(`admin create-league sums  "sums open Sums"`, `admin create-league played  "played open Sums"`,
@@ -342,7 +326,7 @@ func TestService_entries(t *testing.T) {
 	o.ok(o.service.Withdraw(ctx, alice, "sums", "ag_alice"))
 	o.audited(`admin create-league sums  "sums open Sums"`, `ow_alice enter-league sums  "ag_alice"`, `admin enter-league sums  "ag_bob"`,
 		`ow_alice withdraw-from-league sums "ag_alice" `)
-	_, _, err = o.store.UpdateAgent(ctx, "ag_alice", func(g *arena.Agent) error { g.RetiredAt = noon; return nil })
+	_, _, err = o.store.Agents.UpdateAgent(ctx, "ag_alice", func(g *arena.Agent) error { g.RetiredAt = noon; return nil })
 	o.ok(err)
 	if err := o.service.Enter(ctx, alice, "sums", "ag_alice", "sesame"); arena.CodeOf(err) != arena.CodeConflict {
 		t.Errorf("a retired agent: %v", err)

@@ -17,6 +17,7 @@ import (
 	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/match"
+	"github.com/agora-arena/arena/store"
 )
 
 // world is the other side of a Scheduler: a store in memory, spectators, the
@@ -324,13 +325,13 @@ func (w *world) tick(t *testing.T, s *league.Scheduler) []string {
 }
 
 // matches is the service for matches over an engine and a publisher of a test.
-func matches(t *testing.T, s match.Store, e match.Engine, p match.Publisher, now func() time.Time) *match.Service {
+func matches(t *testing.T, s *store.Store, e match.Engine, p match.Publisher, now func() time.Time) *match.Service {
 	t.Helper()
 	always, _ := arena.OwnerLinkKinds()
 	m, err := match.New(match.Options{
 		GroupBy: always,
 		Store:   s, Engine: e, Rescorer: struct{ match.Rescorer }{}, Publisher: p, Wake: func() {}, CheckSettings: settings.Check,
-		Challenges: &entries{}, Challenged: &entries{}, Judging: &entries{}, Now: now, Rand: rand.NewPCG(3, 4), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Challenges: &tries{}, Challenged: &tries{}, Judging: &tries{}, Now: now, Rand: rand.NewPCG(3, 4), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -342,24 +343,27 @@ func (w *world) OwnerLinks(_ context.Context, ownerIDs []string, _ []arena.Unrat
 	return slices.DeleteFunc(slices.Clone(w.links), func(l arena.OwnerLink) bool { return !slices.Contains(ownerIDs, l.OwnerID) }), nil
 }
 
-// ownerLinks is a store with only what owners share.
-type ownerLinks struct {
-	match.Store
-	w *world
-}
-
-func (o ownerLinks) OwnerLinks(ctx context.Context, ownerIDs []string, kinds []arena.UnratedReason) ([]arena.OwnerLink, error) {
-	return o.w.OwnerLinks(ctx, ownerIDs, kinds)
-}
-
-func (o ownerLinks) DayUses(ctx context.Context, days []arena.AgentDay) (map[string]arena.DayUse, error) {
-	return o.w.DayUses(ctx, days)
+// db is a database without matches. Its only agents are those whose owners share
+// an endpoint.
+func (w *world) db(t *testing.T) *store.Store {
+	t.Helper()
+	o := newOffice(t)
+	for i, l := range w.links {
+		owner := arena.Owner{ID: l.OwnerID, Name: l.OwnerID, CreatedAt: noon}
+		o.ok(o.store.Accounts.CreateOwner(t.Context(), owner, arena.Token{
+			ID: "to_" + l.OwnerID, OwnerID: l.OwnerID, Scope: arena.ScopeOwner, Hash: [32]byte{2, byte(i)}, CreatedAt: noon,
+		}))
+		o.ok(o.store.Agents.CreateAgent(t.Context(), arena.Agent{
+			ID: l.OwnerID + "'s", OwnerID: l.OwnerID, Name: l.OwnerID, Protocol: arena.ProtocolAAP, Endpoint: "https://" + l.Value, EndpointKey: l.Value, CreatedAt: noon,
+		}))
+	}
+	return o.store
 }
 
 func (w *world) options(t *testing.T) league.Options {
 	t.Helper()
 	return league.Options{
-		Store: w, Matches: matches(t, ownerLinks{w: w}, w, w, func() time.Time { return w.now }), Wake: func() { w.woken++ }, Now: func() time.Time { return w.now },
+		Store: w, Matches: matches(t, w.db(t), w, w, func() time.Time { return w.now }), Wake: func() { w.woken++ }, Now: func() time.Time { return w.now },
 		Rand: rand.NewPCG(1, 2), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		// Every five minutes.
 		Due: func(l arena.League, now time.Time) (bool, time.Time) {

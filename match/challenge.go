@@ -11,7 +11,7 @@ import (
 // Challenge starts an unrated duel between an agent of the caller and another
 // one. Both must have entered the league and be ready to play.
 func (s *Service) Challenge(ctx context.Context, caller arena.Caller, in arena.ChallengeRequest) (arena.Match, error) {
-	own, err := s.o.Store.Agent(ctx, in.AgentID)
+	own, err := s.o.Store.Agents.Agent(ctx, in.AgentID)
 	if err != nil {
 		return arena.Match{}, err
 	}
@@ -65,7 +65,7 @@ func (s *Service) checkBudgets(ctx context.Context, p arena.MatchPlan) error {
 	if len(days) == 0 {
 		return nil
 	}
-	uses, err := s.o.Store.DayUses(ctx, days)
+	uses, err := s.o.Store.Budgets.DayUses(ctx, days)
 	if err != nil {
 		return err
 	}

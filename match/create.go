@@ -72,7 +72,7 @@ func unrated(l arena.League, settings arena.Settings, reason arena.UnratedReason
 
 // openLeague returns a league that takes matches.
 func (s *Service) openLeague(ctx context.Context, slug string) (arena.League, error) {
-	l, err := s.o.Store.League(ctx, slug)
+	l, err := s.o.Store.Leagues.League(ctx, slug)
 	if err != nil {
 		return arena.League{}, arena.AtField("league", err)
 	}
@@ -129,7 +129,7 @@ func (s *Service) agents(ctx context.Context, l arena.League, ids []string, atOn
 	if n := len(ids); n < l.Settings.MinSeats || n > l.Settings.MaxSeats {
 		return nil, arena.Invalid("agents", "league %s plays with %d to %d seats, not %d", l.Slug, l.Settings.MinSeats, l.Settings.MaxSeats, n)
 	}
-	known, err := s.o.Store.AgentsByID(ctx, ids)
+	known, err := s.o.Store.Agents.AgentsByID(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (s *Service) endFor(ctx context.Context, caller arena.Caller, action, id st
 	if err := plaintext.CheckLine("reason", reason); err != nil {
 		return err
 	}
-	m, err := s.o.Store.Match(ctx, id)
+	m, err := s.o.Store.Matches.Match(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *Service) end(ctx context.Context, m arena.Match, status arena.MatchStat
 	if err != nil {
 		return err
 	}
-	if last, err = s.o.Store.EndMatch(ctx, m.ID, status, reason, now, last, audit...); err != nil {
+	if last, err = s.o.Store.Matches.EndMatch(ctx, m.ID, status, reason, now, last, audit...); err != nil {
 		return err
 	}
 	s.o.Publisher.Publish(m.League, last)

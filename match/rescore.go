@@ -27,7 +27,7 @@ type Rescorer interface {
 func (s *Service) Rescore(ctx context.Context, caller arena.Caller, id string) (arena.RescoreReport, error) {
 	league := ""
 	if caller.Runs().Scope == arena.ScopeOrganizer { // the only one whose rights depend on the league
-		m, err := s.o.Store.Match(ctx, id)
+		m, err := s.o.Store.Matches.Match(ctx, id)
 		if err != nil {
 			return arena.RescoreReport{}, err
 		}
@@ -58,7 +58,7 @@ func (s *Service) rescore(ctx context.Context, caller arena.Caller, action, targ
 	}
 	audit, failed := caller.Audit(s.now(), action, target, nil, report)
 	if failed == nil {
-		failed = s.o.Store.Audit(context.WithoutCancel(ctx), audit)
+		failed = s.o.Store.Operations.Audit(context.WithoutCancel(ctx), audit)
 	}
 	if failed != nil {
 		err = errors.Join(err, fmt.Errorf("audit %s: %w", action, failed))
@@ -80,7 +80,7 @@ func (s *Service) RemoveTask(ctx context.Context, caller arena.Caller, packID st
 	if err != nil {
 		return removal, err
 	}
-	used, err := s.o.Store.RemoveTask(ctx, packID, n, at, audit)
+	used, err := s.o.Store.Packs.RemoveTask(ctx, packID, n, at, audit)
 	if err != nil {
 		return removal, err
 	}

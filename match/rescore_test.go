@@ -36,7 +36,7 @@ func (r *rescorer) League(context.Context, string) (arena.RescoreReport, error) 
 }
 
 func (r *rescorer) Rebuild(ctx context.Context, slug string, audit ...func(int) (arena.AuditEntry, error)) (int, error) {
-	return r.f.store.RebuildRatings(ctx, slug, nil, audit...)
+	return r.f.store.Ratings.RebuildRatings(ctx, slug, nil, audit...)
 }
 
 func TestService_Rescore(t *testing.T) {
@@ -86,7 +86,7 @@ func TestService_RemoveTask(t *testing.T) {
 	f := newFixture(t)
 	s := f.service()
 	ctx := t.Context()
-	f.ok(f.store.CreatePack(ctx, arena.Pack{ID: "pk_1", Name: "P", CreatedAt: start}, make([]arena.Task, 2)))
+	f.ok(f.store.Packs.CreatePack(ctx, arena.Pack{ID: "pk_1", Name: "P", CreatedAt: start}, make([]arena.Task, 2)))
 	if _, err := s.RemoveTask(ctx, alice, "pk_1", 0); arena.CodeOf(err) != arena.CodeForbidden {
 		t.Errorf("an owner: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store"
 )
 
 // Engine stores a new match with the first event of its log and the audit
@@ -26,20 +27,6 @@ type Publisher interface {
 	Publish(league string, events ...arena.Event)
 }
 
-// Store keeps matches and what they are made of.
-type Store interface {
-	League(ctx context.Context, slug string) (arena.League, error)
-	Agent(ctx context.Context, id string) (arena.Agent, error)
-	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
-	OwnerLinks(ctx context.Context, ownerIDs []string, kinds []arena.UnratedReason) ([]arena.OwnerLink, error)
-	DayUses(ctx context.Context, days []arena.AgentDay) (map[string]arena.DayUse, error)
-	Match(ctx context.Context, id string) (arena.Match, error)
-	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
-	Audit(ctx context.Context, e arena.AuditEntry) error
-	RemoveTask(ctx context.Context, packID string, n int, at time.Time, audit ...arena.AuditEntry) (map[string][]string, error)
-	TextStore
-}
-
 // Quota is how often each caller may do one thing.
 type Quota interface {
 	Take(ctx context.Context, caller string) error
@@ -47,7 +34,7 @@ type Quota interface {
 
 // Options are the parts of a Service. All are needed.
 type Options struct {
-	Store     Store
+	Store     *store.Store
 	Engine    Engine
 	Rescorer  Rescorer
 	Publisher Publisher
@@ -127,7 +114,7 @@ func (s *Service) groupOwners(ctx context.Context, m *arena.Match) error {
 	for _, seat := range m.Seats {
 		owners = append(owners, seat.OwnerID)
 	}
-	links, err := s.o.Store.OwnerLinks(ctx, owners, s.o.GroupBy)
+	links, err := s.o.Store.Agents.OwnerLinks(ctx, owners, s.o.GroupBy)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func TestService_Schedule_ownerGroups(t *testing.T) {
 	f := newFixture(t)
 	s := f.service()
 	for _, name := range []string{"cid", "dee"} {
-		f.ok(f.store.CreateOwner(t.Context(), arena.Owner{ID: "ow_" + name, Name: name, CreatedAt: start},
+		f.ok(f.store.Accounts.CreateOwner(t.Context(), arena.Owner{ID: "ow_" + name, Name: name, CreatedAt: start},
 			arena.Token{ID: "to_" + name, OwnerID: "ow_" + name, Scope: arena.ScopeOwner, Hash: [32]byte{name[0]}, CreatedAt: start}))
 	}
 	at := func(server string) func(*arena.Agent) { return func(g *arena.Agent) { g.EndpointKey = server } }

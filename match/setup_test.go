@@ -66,7 +66,7 @@ func newFixture(t *testing.T) *fixture {
 	f.ok(f.store.Migrate(t.Context()))
 	for i, name := range []string{"alice", "bob"} {
 		o := arena.Owner{ID: "ow_" + name, Name: name, CreatedAt: start}
-		f.ok(f.store.CreateOwner(t.Context(), o, arena.Token{ID: "to_" + name, OwnerID: o.ID, Scope: arena.ScopeOwner, Hash: [32]byte{byte(i)}, CreatedAt: start}))
+		f.ok(f.store.Accounts.CreateOwner(t.Context(), o, arena.Token{ID: "to_" + name, OwnerID: o.ID, Scope: arena.ScopeOwner, Hash: [32]byte{byte(i)}, CreatedAt: start}))
 	}
 	f.league("quiz", func(*arena.League) {})
 	return f
@@ -84,7 +84,7 @@ func (f *fixture) log() *slog.Logger { return slog.New(slog.NewTextHandler(f.t.O
 
 // Create stores a match that waits to be claimed.
 func (f *fixture) Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
-	return f.store.CreateMatch(ctx, m, e, audit...)
+	return f.store.Matches.CreateMatch(ctx, m, e, audit...)
 }
 
 // Publish keeps the events.
@@ -125,7 +125,7 @@ func (f *fixture) league(slug string, change func(*arena.League)) {
 		Rounds: 3, TimeLimit: time.Second, MinSeats: 2, MaxSeats: 2, Rated: true, Visibility: arena.VisibilityLive,
 	}}
 	change(&l)
-	f.ok(f.store.CreateLeague(f.t.Context(), l))
+	f.ok(f.store.Leagues.CreateLeague(f.t.Context(), l))
 }
 
 // agent stores an active agent that has entered quiz and plays it.
@@ -138,20 +138,20 @@ func (f *fixture) agent(name, owner string, change ...func(*arena.Agent)) arena.
 	for _, c := range change {
 		c(&g)
 	}
-	f.ok(f.store.CreateAgent(f.t.Context(), g))
+	f.ok(f.store.Agents.CreateAgent(f.t.Context(), g))
 	return g
 }
 
 func (f *fixture) stored(id string) arena.Match {
 	f.t.Helper()
-	m, err := f.store.Match(f.t.Context(), id)
+	m, err := f.store.Matches.Match(f.t.Context(), id)
 	f.ok(err)
 	return m
 }
 
 func (f *fixture) audited() []string {
 	f.t.Helper()
-	entries, _, err := f.store.AuditLog(f.t.Context(), arena.AuditFilter{}, arena.Page{Limit: 100})
+	entries, _, err := f.store.Operations.AuditLog(f.t.Context(), arena.AuditFilter{}, arena.Page{Limit: 100})
 	f.ok(err)
 	var log []string
 	for _, e := range entries {

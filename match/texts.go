@@ -10,18 +10,6 @@ import (
 	"github.com/agora-arena/arena/record"
 )
 
-// TextStore keeps the texts of matches and what remains of erased ones.
-type TextStore interface {
-	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
-	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
-	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
-	ErasedTexts(ctx context.Context, matchID string) (map[string]string, error)
-	EraseTexts(ctx context.Context, e arena.TextErasure, audit ...arena.AuditEntry) error
-	UnfinishedErasures(ctx context.Context, limit int) ([]arena.OwnerErasure, error)
-	ErasableSeats(ctx context.Context, ownerID string, limit int) (seats []arena.SeatTexts, open int, err error)
-	FinishErasure(ctx context.Context, ownerID string) error
-}
-
 const (
 	maxReason = 200 // characters
 
@@ -43,7 +31,7 @@ func (s *Service) Hide(ctx context.Context, caller arena.Caller, id string, roun
 	if err := plaintext.CheckLine("reason", reason); err != nil {
 		return err
 	}
-	m, err := s.o.Store.Match(ctx, id)
+	m, err := s.o.Store.Matches.Match(ctx, id)
 	switch {
 	case err != nil:
 		return err
@@ -66,7 +54,7 @@ func (s *Service) Hide(ctx context.Context, caller arena.Caller, id string, roun
 // EraseDeleted erases the texts of agents of deleted owners in matches that are
 // over, and returns in how many matches such an agent still plays.
 func (s *Service) EraseDeleted(ctx context.Context) (open int, err error) {
-	owners, err := s.o.Store.UnfinishedErasures(ctx, erasureBatch)
+	owners, err := s.o.Store.Accounts.UnfinishedErasures(ctx, erasureBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -83,7 +71,7 @@ func (s *Service) EraseDeleted(ctx context.Context) (open int, err error) {
 // eraseOwner is EraseDeleted for one owner.
 func (s *Service) eraseOwner(ctx context.Context, ownerID string) (open int, err error) {
 	for {
-		seats, open, err := s.o.Store.ErasableSeats(ctx, ownerID, erasureBatch)
+		seats, open, err := s.o.Store.Accounts.ErasableSeats(ctx, ownerID, erasureBatch)
 		if err != nil {
 			return open, err
 		}
@@ -96,7 +84,7 @@ func (s *Service) eraseOwner(ctx context.Context, ownerID string) (open int, err
 		}
 		switch {
 		case len(seats) == 0 && open == 0:
-			return 0, s.o.Store.FinishErasure(ctx, ownerID)
+			return 0, s.o.Store.Accounts.FinishErasure(ctx, ownerID)
 		case len(seats) == 0:
 			return open, nil
 		}
@@ -122,25 +110,25 @@ func (s *Service) eraseOnce(ctx context.Context, id string, plan func(record.Row
 	if err != nil {
 		return err
 	}
-	return s.o.Store.EraseTexts(ctx, erasure, audit...)
+	return s.o.Store.Matches.EraseTexts(ctx, erasure, audit...)
 }
 
 // rows returns what the record of a match is made from.
 func (s *Service) rows(ctx context.Context, id string) (rows record.Rows, err error) {
-	if rows.Match, err = s.o.Store.Match(ctx, id); err != nil {
+	if rows.Match, err = s.o.Store.Matches.Match(ctx, id); err != nil {
 		return rows, err
 	}
-	if rows.Rounds, err = s.o.Store.Rounds(ctx, id); err != nil {
+	if rows.Rounds, err = s.o.Store.Matches.Rounds(ctx, id); err != nil {
 		return rows, err
 	}
-	if rows.Answers, err = s.o.Store.Answers(ctx, id); err != nil {
+	if rows.Answers, err = s.o.Store.Matches.Answers(ctx, id); err != nil {
 		return rows, err
 	}
-	if rows.Erased, err = s.o.Store.ErasedTexts(ctx, id); err != nil {
+	if rows.Erased, err = s.o.Store.Matches.ErasedTexts(ctx, id); err != nil {
 		return rows, err
 	}
 	for since := int64(0); ; since = rows.Events[len(rows.Events)-1].Seq {
-		part, err := s.o.Store.EventsAfter(ctx, id, since, logPart)
+		part, err := s.o.Store.Matches.EventsAfter(ctx, id, since, logPart)
 		if err != nil {
 			return rows, err
 		}

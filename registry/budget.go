@@ -83,7 +83,7 @@ func (s *Service) budgetUses(ctx context.Context, agents []arena.Agent) ([]arena
 	if len(agents) == 0 {
 		return nil, nil
 	}
-	leagues, err := s.o.Store.Leagues(ctx)
+	leagues, err := s.o.Store.Leagues.Leagues(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (s *Service) budgetUses(ctx context.Context, agents []arena.Agent) ([]arena
 	for i, g := range agents {
 		days[i] = zones.Day(g, now)
 	}
-	used, err := s.o.Store.DayUses(ctx, days)
+	used, err := s.o.Store.Budgets.DayUses(ctx, days)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (s *Service) FullCheck(ctx context.Context, caller arena.Caller, id string)
 	if err != nil {
 		return arena.Agent{}, arena.Conformance{}, err
 	}
-	return checked, found, s.o.Store.SaveConformance(ctx, found, entry)
+	return checked, found, s.o.Store.Agents.SaveConformance(ctx, found, entry)
 }
 
 // The times of Recheck.
@@ -75,7 +75,7 @@ const (
 func (s *Service) Recheck(ctx context.Context) error {
 	for began := s.o.Now(); s.o.Now().Sub(began) < RecheckEvery-FullCheckTime; {
 		now := s.o.Now()
-		agent, due, err := s.o.Store.DueForConformance(ctx, now, now.Add(-recheckPause))
+		agent, due, err := s.o.Store.Agents.DueForConformance(ctx, now, now.Add(-recheckPause))
 		if err != nil || !due {
 			return err
 		}
@@ -83,7 +83,7 @@ func (s *Service) Recheck(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := s.o.Store.SaveConformance(ctx, found); err != nil {
+		if err := s.o.Store.Agents.SaveConformance(ctx, found); err != nil {
 			return err
 		}
 		s.o.Logger.InfoContext(ctx, "agent checked in full", "agent_id", agent.ID, "version", agent.Version, "passed", found.Passed)
@@ -125,5 +125,5 @@ func (s *Service) auditCheck(ctx context.Context, caller arena.Caller, id string
 	if err != nil {
 		return err
 	}
-	return s.o.Store.Audit(context.WithoutCancel(ctx), e)
+	return s.o.Store.Operations.Audit(context.WithoutCancel(ctx), e)
 }

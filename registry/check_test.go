@@ -68,7 +68,7 @@ func TestService_Recheck(t *testing.T) {
 	after(9*time.Minute, 2)
 	after(2*time.Minute, 3)
 	after(time.Hour, 3)
-	found, err := s.store.Conformance(t.Context(), g.ID)
+	found, err := s.store.Agents.Conformance(t.Context(), g.ID)
 	if s.ok(err); found.Version != version {
 		t.Errorf("checked version %q", found.Version)
 	}

@@ -48,7 +48,7 @@ func (s *Service) VerifyKey(ctx context.Context, caller arena.Caller, id, signat
 		return arena.Agent{}, arena.Invalid("signature", "it is not the signature of key_challenge by the agent's key")
 	}
 	now := s.now()
-	_, after, err := s.o.Store.UpdateAgent(ctx, g.ID, func(stored *arena.Agent) error {
+	_, after, err := s.o.Store.Agents.UpdateAgent(ctx, g.ID, func(stored *arena.Agent) error {
 		if err := stored.NotRetired(); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 func TestNewPauses_refusesMissingParts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	complete := registry.PausesOptions{Store: f.store, Publisher: f, Now: f.clock, Logger: f.log}
+	complete := registry.PausesOptions{Store: f.store.Agents, Publisher: f, Now: f.clock, Logger: f.log}
 	for name, drop := range map[string]func(*registry.PausesOptions){
 		"Store": func(o *registry.PausesOptions) { o.Store = nil }, "Publisher": func(o *registry.PausesOptions) { o.Publisher = nil },
 		"Now": func(o *registry.PausesOptions) { o.Now = nil }, "Logger": func(o *registry.PausesOptions) { o.Logger = nil },
@@ -96,7 +96,7 @@ func TestPauses_RecordChecks(t *testing.T) {
 // suspend suspends Alice at a time; the zero time restores her.
 func (f *fixture) suspend(at time.Time) arena.Owner {
 	f.t.Helper()
-	before, err := f.store.SuspendOwner(f.t.Context(), "ow_alice", at, "", arena.AuditEntry{At: start, Actor: "admin", Action: "suspend-owner"})
+	before, err := f.store.Accounts.SuspendOwner(f.t.Context(), "ow_alice", at, "", arena.AuditEntry{At: start, Actor: "admin", Action: "suspend-owner"})
 	f.ok(err)
 	return before
 }
@@ -109,7 +109,7 @@ func TestPauses_FollowOwner(t *testing.T) {
 	p := s.options.Pauses
 	s.agent("ant")
 	s.agent("bee")
-	s.ok(s.store.CreateAgent(t.Context(), arena.Agent{ID: "ag_bob", OwnerID: "ow_bob", Name: "bob", Protocol: arena.ProtocolAAP, CreatedAt: start, PassedAt: start}))
+	s.ok(s.store.Agents.CreateAgent(t.Context(), arena.Agent{ID: "ag_bob", OwnerID: "ow_bob", Name: "bob", Protocol: arena.ProtocolAAP, CreatedAt: start, PassedAt: start}))
 	_, err := s.Pause(t.Context(), admin(), "ag_bee")
 	s.ok(err)
 	s.advance(time.Minute)
@@ -218,14 +218,14 @@ func TestPauses_PauseIfFailing(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
 			g := f.agent("ant")
-			_, _, err := f.store.UpdateAgent(t.Context(), g.ID, func(g *arena.Agent) error {
+			_, _, err := f.store.Agents.UpdateAgent(t.Context(), g.ID, func(g *arena.Agent) error {
 				if g.PauseAfter = c.after; c.change != nil {
 					c.change(g)
 				}
 				return nil
 			})
 			f.ok(err)
-			p, err := registry.NewPauses(registry.PausesOptions{Store: attempts{f.store, c.list}, Publisher: f, Now: f.clock, Logger: f.log})
+			p, err := registry.NewPauses(registry.PausesOptions{Store: attempts{f.store.Agents, c.list}, Publisher: f, Now: f.clock, Logger: f.log})
 			f.ok(err)
 			f.ok(p.PauseIfFailing(t.Context(), g.ID))
 			f.ok(p.PauseIfFailing(t.Context(), g.ID)) // a second match ends
@@ -244,7 +244,7 @@ func TestService_Resume_failing(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	g := s.agent("ant")
-	_, _, err := s.store.UpdateAgent(t.Context(), g.ID, func(g *arena.Agent) error {
+	_, _, err := s.store.Agents.UpdateAgent(t.Context(), g.ID, func(g *arena.Agent) error {
 		g.SetPause(arena.Pause{Reason: arena.PauseFailing, Since: start})
 		return nil
 	})
@@ -270,7 +270,7 @@ func TestPauses_notices(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var sent notices
-	p, err := registry.NewPauses(registry.PausesOptions{Store: f.store, Publisher: f, Notices: &sent, Now: f.clock, Logger: f.log})
+	p, err := registry.NewPauses(registry.PausesOptions{Store: f.store.Agents, Publisher: f, Notices: &sent, Now: f.clock, Logger: f.log})
 	f.ok(err)
 	g := f.agent("ant")
 	seat := arena.Seat{AgentID: g.ID, Name: g.Name}

@@ -21,7 +21,7 @@ func (s *Service) Rehearse(ctx context.Context, caller arena.Caller, id string, 
 	if err != nil {
 		return arena.Rehearsal{}, arena.RehearsalReport{}, err
 	}
-	_, _, err = s.o.Store.UpdateAgent(context.WithoutCancel(ctx), id, func(g *arena.Agent) error {
+	_, _, err = s.o.Store.Agents.UpdateAgent(context.WithoutCancel(ctx), id, func(g *arena.Agent) error {
 		if tokens, _ := report.RoundTokens(); tokens > 0 {
 			g.RoundTokens = tokens
 		}
@@ -47,7 +47,7 @@ func (s *Service) rehearsal(ctx context.Context, caller arena.Caller, id string,
 		return arena.Rehearsal{}, arena.Errorf(arena.CodeAgentNotReady,
 			"the agent plays %d matches, as many as it can take; rehearse when one is over", g.Running)
 	}
-	l, err := s.o.Store.League(ctx, in.League)
+	l, err := s.o.Store.Leagues.League(ctx, in.League)
 	if err != nil {
 		return arena.Rehearsal{}, arena.AtField("league", err)
 	}

@@ -56,9 +56,9 @@ func TestService_Rehearse_busy(t *testing.T) {
 	s := newService(t)
 	g := s.agent("ant")
 	m := arena.Match{ID: "m_1", League: "quiz", Status: arena.MatchScheduled, Seats: []arena.Seat{{AgentID: g.ID}}, CreatedAt: start, StartsAt: start}
-	_, err := s.store.CreateMatch(t.Context(), m, arena.Event{MatchID: m.ID, At: start, Type: arena.EventMatchScheduled, Body: []byte("{}")})
+	_, err := s.store.Matches.CreateMatch(t.Context(), m, arena.Event{MatchID: m.ID, At: start, Type: arena.EventMatchScheduled, Body: []byte("{}")})
 	s.ok(err)
-	_, err = s.store.ClaimMatches(t.Context(), "nd_1", time.Minute, 1)
+	_, err = s.store.Matches.ClaimMatches(t.Context(), "nd_1", time.Minute, 1)
 	s.ok(err)
 	_, _, err = s.Rehearse(t.Context(), alice(), g.ID, arena.RehearsalRequest{League: "quiz"})
 	s.fails(err, arena.CodeAgentNotReady)

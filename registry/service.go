@@ -10,6 +10,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/plaintext"
+	"github.com/agora-arena/arena/store"
 )
 
 // Limits of the texts that describe an agent, in characters.
@@ -27,20 +28,6 @@ const (
 // checkTimeout bounds the check of an endpoint after a change: the probe's own
 // limit of 5 s and the time to store the result.
 const checkTimeout = 6 * time.Second
-
-// Store keeps agents.
-type Store interface {
-	CreateAgent(ctx context.Context, a arena.Agent, audit ...arena.AuditEntry) error
-	Agent(ctx context.Context, id string) (arena.Agent, error)
-	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
-	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error, audit ...arena.AgentAudit) (before, after arena.Agent, err error)
-	Audit(ctx context.Context, e arena.AuditEntry) error
-	SaveConformance(ctx context.Context, c arena.Conformance, audit ...arena.AuditEntry) error
-	DueForConformance(ctx context.Context, now, before time.Time) (a arena.Agent, ok bool, err error)
-	League(ctx context.Context, slug string) (arena.League, error)
-	Leagues(ctx context.Context) ([]arena.League, error)
-	DayUses(ctx context.Context, days []arena.AgentDay) (map[string]arena.DayUse, error)
-}
 
 // Protocol is what registration requires of agents of one protocol.
 type Protocol struct {
@@ -83,7 +70,7 @@ type Quota interface {
 
 // Options are the parts of a Service. All but AgentsPerOwner are needed.
 type Options struct {
-	Store     Store
+	Store     *store.Store
 	Pauses    *Pauses
 	Protocols map[string]Protocol // in which agents may be registered, by name
 	Endpoints Endpoints
@@ -126,7 +113,7 @@ func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millise
 
 // Own returns an agent that the caller may act for. Another's is not found.
 func (s *Service) Own(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error) {
-	g, err := s.o.Store.Agent(ctx, id)
+	g, err := s.o.Store.Agents.Agent(ctx, id)
 	if err != nil {
 		return arena.Agent{}, err
 	}
@@ -185,7 +172,7 @@ func (s *Service) Register(ctx context.Context, caller arena.Caller, in arena.Re
 	if err := s.checkServes(ctx, g.Protocol, g.Endpoint); err != nil {
 		return arena.Agent{}, err
 	}
-	if err := s.o.Store.CreateAgent(ctx, g, e); err != nil {
+	if err := s.o.Store.Agents.CreateAgent(ctx, g, e); err != nil {
 		return arena.Agent{}, err
 	}
 	checked, err := s.check(ctx, g.ID)
@@ -193,7 +180,7 @@ func (s *Service) Register(ctx context.Context, caller arena.Caller, in arena.Re
 		if arena.CodeOf(err) != arena.CodeRateLimited {
 			s.o.Logger.WarnContext(ctx, "first check failed", "agent_id", g.ID, "error", err)
 		}
-		return s.o.Store.Agent(context.WithoutCancel(ctx), g.ID)
+		return s.o.Store.Agents.Agent(context.WithoutCancel(ctx), g.ID)
 	}
 	return checked, nil
 }
@@ -282,7 +269,7 @@ func (s *Service) checkCount(ctx context.Context, ownerID string) error {
 		return nil
 	}
 	for count, page := 0, (arena.Page{Limit: 100}); ; {
-		agents, next, err := s.o.Store.Agents(ctx, arena.AgentFilter{OwnerID: ownerID}, page)
+		agents, next, err := s.o.Store.Agents.Agents(ctx, arena.AgentFilter{OwnerID: ownerID}, page)
 		if err != nil {
 			return err
 		}
@@ -387,7 +374,7 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 		}
 	}
 	now := s.now()
-	before, after, err := s.o.Store.UpdateAgent(ctx, g.ID, func(g *arena.Agent) error {
+	before, after, err := s.o.Store.Agents.UpdateAgent(ctx, g.ID, func(g *arena.Agent) error {
 		if err := g.NotRetired(); err != nil {
 			return err
 		}
@@ -431,7 +418,7 @@ func (s *Service) Retire(ctx context.Context, caller arena.Caller, id string) er
 		return err
 	}
 	now := s.now()
-	_, _, err = s.o.Store.UpdateAgent(ctx, g.ID, func(g *arena.Agent) error {
+	_, _, err = s.o.Store.Agents.UpdateAgent(ctx, g.ID, func(g *arena.Agent) error {
 		if g.RetiredAt.IsZero() {
 			g.RetiredAt = now
 		}

@@ -71,7 +71,7 @@ func (s *service) Check(ctx context.Context, id string) (arena.Agent, error) {
 	if s.checkErr != nil {
 		return arena.Agent{}, s.checkErr
 	}
-	_, after, err := s.store.UpdateAgent(ctx, id, func(g *arena.Agent) error {
+	_, after, err := s.store.Agents.UpdateAgent(ctx, id, func(g *arena.Agent) error {
 		if g.Health.OK = !strings.Contains(g.Endpoint, "down"); g.Health.OK {
 			g.PassedAt = start
 		}
@@ -98,7 +98,7 @@ func (s *service) MayEnter(_ context.Context, slug string, _ arena.Agent, _ stri
 func newService(t *testing.T) *service {
 	t.Helper()
 	s := &service{fixture: newFixture(t), most: 1000, hosts: hostChecks{}}
-	s.ok(s.store.CreateLeague(t.Context(), arena.League{Slug: "quiz", Title: "Quiz", Status: arena.LeagueOpen, CreatedAt: start}))
+	s.ok(s.store.Leagues.CreateLeague(t.Context(), arena.League{Slug: "quiz", Title: "Quiz", Status: arena.LeagueOpen, CreatedAt: start}))
 	s.options = registry.Options{
 		Store: s.store, Pauses: s.pauses(), Endpoints: s, Checker: s, Entries: s, Checks: s, HostChecks: s.hosts, PublicURL: "https://arena.example",
 		Protocols: map[string]registry.Protocol{arena.ProtocolAAP: {}, arena.ProtocolAgora: {Polls: true}, arena.ProtocolEnvelope: {Polls: true, CheckKey: checkKey}, arena.ProtocolA2A: {CheckEndpoint: checkServes}},
@@ -142,7 +142,7 @@ func (s *service) fails(err error, want arena.Code) {
 // audited returns the audit log since the last call, oldest first.
 func (s *service) audited() []string {
 	s.t.Helper()
-	entries, _, err := s.store.AuditLog(s.t.Context(), arena.AuditFilter{}, arena.Page{Limit: 100})
+	entries, _, err := s.store.Operations.AuditLog(s.t.Context(), arena.AuditFilter{}, arena.Page{Limit: 100})
 	s.ok(err)
 	var lines []string
 	for _, e := range entries {
@@ -320,7 +320,7 @@ func TestService_Update_expired(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	g := s.agent("ant")
-	_, _, err := s.store.UpdateAgent(t.Context(), g.ID, func(g *arena.Agent) error {
+	_, _, err := s.store.Agents.UpdateAgent(t.Context(), g.ID, func(g *arena.Agent) error {
 		g.PassedAt = time.Time{}
 		g.SetPause(arena.Pause{Reason: arena.PauseExpired, Since: start})
 		return nil

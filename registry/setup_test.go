@@ -36,7 +36,7 @@ func newFixture(t *testing.T) *fixture {
 	f.ok(f.store.Migrate(t.Context()))
 	for i, name := range []string{"alice", "bob"} {
 		o := arena.Owner{ID: "ow_" + name, Name: name, CreatedAt: start}
-		f.ok(f.store.CreateOwner(t.Context(), o, arena.Token{ID: "to_" + name, OwnerID: o.ID, Scope: arena.ScopeOwner, Hash: [32]byte{byte(i)}, CreatedAt: start}))
+		f.ok(f.store.Accounts.CreateOwner(t.Context(), o, arena.Token{ID: "to_" + name, OwnerID: o.ID, Scope: arena.ScopeOwner, Hash: [32]byte{byte(i)}, CreatedAt: start}))
 	}
 	return f
 }
@@ -78,7 +78,7 @@ func (f *fixture) published() []string {
 
 func (f *fixture) pauses() *registry.Pauses {
 	f.t.Helper()
-	p, err := registry.NewPauses(registry.PausesOptions{Store: f.store, Publisher: f, Now: f.clock, Logger: f.log})
+	p, err := registry.NewPauses(registry.PausesOptions{Store: f.store.Agents, Publisher: f, Now: f.clock, Logger: f.log})
 	f.ok(err)
 	return p
 }
@@ -87,13 +87,13 @@ func (f *fixture) pauses() *registry.Pauses {
 func (f *fixture) agent(name string) arena.Agent {
 	f.t.Helper()
 	g := arena.Agent{ID: "ag_" + name, OwnerID: "ow_alice", Name: name, Protocol: arena.ProtocolAAP, Endpoint: "https://" + name + ".example", CreatedAt: start, PassedAt: start}
-	f.ok(f.store.CreateAgent(f.t.Context(), g))
+	f.ok(f.store.Agents.CreateAgent(f.t.Context(), g))
 	return f.stored(g.ID)
 }
 
 func (f *fixture) stored(id string) arena.Agent {
 	f.t.Helper()
-	g, err := f.store.Agent(f.t.Context(), id)
+	g, err := f.store.Agents.Agent(f.t.Context(), id)
 	f.ok(err)
 	return g
 }

@@ -212,7 +212,7 @@ func (s *Server) backUp(ctx context.Context) error {
 	if !s.cfg.Backup.Schedule.Due(last, now) {
 		return nil
 	}
-	if mine, err := s.store.ClaimTick(ctx, "backup_attempt", s.cfg.Backup.Schedule.Retry(now)); err != nil || !mine {
+	if mine, err := s.store.Operations.ClaimTick(ctx, "backup_attempt", s.cfg.Backup.Schedule.Retry(now)); err != nil || !mine {
 		return err
 	}
 	to, _, err := s.cfg.BackupDestination(s.cfg.BackupFolder())

@@ -19,7 +19,7 @@ func TestFitter(t *testing.T) {
 	ctx := t.Context()
 	s := storetest.Fill(t, "sqlite:"+filepath.Join(t.TempDir(), "arena.db"))
 	now, cost := time.UnixMilli(1_000_000).UTC(), time.Duration(0)
-	f := &fitter{store: s, log: slog.New(slog.DiscardHandler), cooldown: map[string]time.Time{}, now: func() time.Time {
+	f := &fitter{store: s.Leagues, log: slog.New(slog.DiscardHandler), cooldown: map[string]time.Time{}, now: func() time.Time {
 		now = now.Add(cost)
 		return now
 	}}
@@ -28,7 +28,7 @@ func TestFitter(t *testing.T) {
 		if err := f.run(ctx); err != nil {
 			t.Fatal(err)
 		}
-		fit, err := s.Fit(ctx, "trivia")
+		fit, err := s.Leagues.Fit(ctx, "trivia")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestFitter(t *testing.T) {
 	// As after ratings were rebuilt: the results in the fit are not those that stand.
 	outdate := func() {
 		t.Helper()
-		if err := s.SaveFit(ctx, arena.Fit{League: "trivia"}); err != nil {
+		if err := s.Leagues.SaveFit(ctx, arena.Fit{League: "trivia"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -45,10 +45,10 @@ func TestFitter(t *testing.T) {
 	if len(first.Lines) != 3 || first.At != now || first.Lines[0].AgentID != "ag_a" || first.Lines[0].Rating <= first.Lines[2].Rating {
 		t.Fatalf("first fit: %+v", first)
 	}
-	if sums, err := s.Fit(ctx, "sums"); err != nil || len(sums.Lines) != 4 {
+	if sums, err := s.Leagues.Fit(ctx, "sums"); err != nil || len(sums.Lines) != 4 {
 		t.Fatalf("fit of the other league: %+v (%v)", sums, err)
 	}
-	results, err := s.RatedResults(ctx, "trivia", 0, 100)
+	results, err := s.Leagues.RatedResults(ctx, "trivia", 0, 100)
 	if err != nil || first.Settlement != results[len(results)-1].Seq {
 		t.Errorf("the fit ends at %d, the results are %v (%v)", first.Settlement, results, err)
 	}
@@ -95,11 +95,11 @@ func TestFitter_failure(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	s := storetest.Fill(t, "sqlite:"+filepath.Join(t.TempDir(), "arena.db"))
-	leagues, err := s.Leagues(ctx)
+	leagues, err := s.Leagues.Leagues(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &brokenFits{fitStore: s, broken: leagues[0].Slug}
+	b := &brokenFits{fitStore: s.Leagues, broken: leagues[0].Slug}
 	f := &fitter{store: b, log: slog.New(slog.DiscardHandler), cooldown: map[string]time.Time{}, now: func() time.Time { return time.UnixMilli(0) }}
 	if err := f.run(ctx); !errors.Is(err, errBroken) {
 		t.Errorf("the failure is %v", err)
@@ -107,7 +107,7 @@ func TestFitter_failure(t *testing.T) {
 	if err := f.run(ctx); err != nil || b.tried != 1 {
 		t.Errorf("tried %d times: %v", b.tried, err)
 	}
-	if fit, err := s.Fit(ctx, leagues[1].Slug); err != nil || len(fit.Lines) < 3 {
+	if fit, err := s.Leagues.Fit(ctx, leagues[1].Slug); err != nil || len(fit.Lines) < 3 {
 		t.Errorf("the next league has %+v (%v)", fit, err)
 	}
 }

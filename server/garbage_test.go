@@ -48,7 +48,7 @@ func TestJobs_memory(t *testing.T) {
 	if !memory.each || memory.every > time.Minute {
 		t.Errorf("runs on each node: %t, every %s", memory.each, memory.every)
 	}
-	_, err := node.store.Leagues(t.Context())
+	_, err := node.store.Leagues.Leagues(t.Context())
 	must(t, err)
 	pages, err := node.store.PageBytes(t.Context())
 	must(t, err)

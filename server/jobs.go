@@ -59,15 +59,15 @@ func (s *Server) jobs() []job {
 		}},
 		// Often when matches are archived early, so that it happens about then.
 		{name: "archive", every: min(max(s.cfg.ArchiveAfter, time.Second), 30*time.Second), run: s.archive},
-		{name: "fit", every: time.Minute, run: (&fitter{store: s.store, now: time.Now, log: s.log, cooldown: map[string]time.Time{}}).run},
-		{name: "mail", every: time.Minute, run: func(ctx context.Context) error { return inBatches(ctx, time.Second, s.store.DropExpired) }},
+		{name: "fit", every: time.Minute, run: (&fitter{store: s.store.Leagues, now: time.Now, log: s.log, cooldown: map[string]time.Time{}}).run},
+		{name: "mail", every: time.Minute, run: func(ctx context.Context) error { return inBatches(ctx, time.Second, s.store.Messages.DropExpired) }},
 		{name: "people", every: time.Hour, run: func(ctx context.Context) error {
 			return errors.Join(
-				inBatches(ctx, arena.SessionIdle, s.store.DropSessions),
-				inBatches(ctx, invitationsKept, s.store.DropInvitations),
-				inBatches(ctx, erasedIdentitiesKept, s.store.DropErasedIdentities),
-				inBatches(ctx, mail.Kept, s.store.DropMails),
-				inBatches(ctx, time.Second, s.store.DropMailLinks),
+				inBatches(ctx, arena.SessionIdle, s.store.People.DropSessions),
+				inBatches(ctx, invitationsKept, s.store.People.DropInvitations),
+				inBatches(ctx, erasedIdentitiesKept, s.store.People.DropErasedIdentities),
+				inBatches(ctx, mail.Kept, s.store.Outbox.DropMails),
+				inBatches(ctx, time.Second, s.store.Outbox.DropMailLinks),
 			)
 		}},
 		{name: "relay", every: 5 * time.Second, run: s.relay.Sweep},
@@ -93,7 +93,7 @@ const erasedIdentitiesKept = 367 * 24 * time.Hour
 func (s *Server) heartbeat(ctx context.Context) error {
 	n := arena.Node{ID: s.node, Version: s.version(), StartedAt: s.startedAt, Draining: s.draining.Load()}
 	n.LastError, n.LastErrorAt = s.lastError.read()
-	return s.store.Heartbeat(ctx, n)
+	return s.store.Operations.Heartbeat(ctx, n)
 }
 
 // mendTimes ends what a clock that was ahead would stop.
@@ -107,14 +107,14 @@ func (s *Server) mendTimes(ctx context.Context) error {
 
 // archive packs the logs of matches that have been over for long enough.
 func (s *Server) archive(ctx context.Context) error {
-	return inBatches(ctx, s.cfg.ArchiveAfter, s.store.ArchiveMatches)
+	return inBatches(ctx, s.cfg.ArchiveAfter, s.store.Matches.ArchiveMatches)
 }
 
 // retain drops what has been kept for long enough.
 func (s *Server) retain(ctx context.Context) error {
 	return errors.Join(
-		inBatches(ctx, s.cfg.KeepEvents, s.store.DropEvents),
-		inBatches(ctx, s.cfg.KeepDeliveries, s.store.DropDeliveries),
+		inBatches(ctx, s.cfg.KeepEvents, s.store.Matches.DropEvents),
+		inBatches(ctx, s.cfg.KeepDeliveries, s.store.Matches.DropDeliveries),
 	)
 }
 
@@ -153,7 +153,7 @@ func (s *Server) startJobs(ctx context.Context) (stop func()) {
 // tick runs a job, if no other node has taken this tick.
 func (s *Server) tick(ctx context.Context, j job) {
 	if !j.each {
-		mine, err := s.store.ClaimTick(ctx, j.name, j.every)
+		mine, err := s.store.Operations.ClaimTick(ctx, j.name, j.every)
 		if err != nil || !mine {
 			if err != nil && ctx.Err() == nil {
 				s.log.Log(ctx, away(err), "tick could not be claimed", "job", j.name, "error", err)

@@ -21,7 +21,7 @@ import (
 // there is one.
 func (s *Server) newJudges(drivers map[string]engine.Driver) (*judge.Judges, error) {
 	o := judge.Options{
-		Agents: s.store.AgentsByID, Votes: s.store.Votes, Scripts: s.scripts, Version: scoring.Version, Now: time.Now, Logger: s.log,
+		Agents: s.store.Agents.AgentsByID, Votes: s.store.Matches.Votes, Scripts: s.scripts, Version: scoring.Version, Now: time.Now, Logger: s.log,
 		Ask: func(ctx context.Context, q judge.Question) (arena.AnswerBody, error) {
 			return askJudge(ctx, drivers, q)
 		},
@@ -79,7 +79,7 @@ func (s *Server) checkSettings(settings arena.Settings) []arena.FieldError {
 // voteSecret signs the names of voters' browsers. It is made from the oldest
 // key of the arena, which all nodes share and no rotation takes away.
 func (s *Server) voteSecret(ctx context.Context) ([]byte, error) {
-	keys, err := s.store.SigningKeys(ctx)
+	keys, err := s.store.Keys.SigningKeys(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the key of votes: %w", err)
 	}

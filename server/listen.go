@@ -38,7 +38,7 @@ func (s *Server) openCertificates() (err error) {
 	switch s.cfg.TLS {
 	case TLSAuto:
 		o.ACME = &certs.ACME{
-			Store: s.store, Directory: s.cfg.ACMEURL.String(), Email: s.cfg.ACMEEmail, CAFile: s.cfg.ACMECAFile,
+			Store: s.store.Certificates, Directory: s.cfg.ACMEURL.String(), Email: s.cfg.ACMEEmail, CAFile: s.cfg.ACMECAFile,
 			HTTP: s.plainListener != nil,
 		}
 	case TLSFiles:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agora-arena/arena/api/card"
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/visibility"
 	"github.com/agora-arena/arena/web"
 )
@@ -27,6 +28,12 @@ type pages struct {
 	}
 	url string // public
 	log *slog.Logger
+}
+
+// pageRows are the rows that the pages of the app name.
+type pageRows struct {
+	*store.Agents
+	*store.Leagues
 }
 
 // lookup is the web.Lookup of the app. A route whose rows cannot be read

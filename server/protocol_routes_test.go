@@ -82,7 +82,7 @@ func TestProtocolRoutes_matrix(t *testing.T) {
 	for id := range want {
 		t.Errorf("there is a row for %s, which is no route", id)
 	}
-	if last, err := node.store.LastEnvelope(t.Context()); last != 0 || err != nil {
+	if last, err := node.store.Relay.LastEnvelope(t.Context()); last != 0 || err != nil {
 		t.Errorf("the relay holds envelope %d (%v)", last, err)
 	}
 }

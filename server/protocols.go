@@ -21,6 +21,7 @@ import (
 	"github.com/agora-arena/arena/protocol/mailbox"
 	"github.com/agora-arena/arena/registry"
 	"github.com/agora-arena/arena/registry/rehearsal"
+	"github.com/agora-arena/arena/store"
 )
 
 // driver sends tasks and health checks over one protocol.
@@ -187,12 +188,12 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	}); err != nil {
 		return nil, err
 	}
-	if o.box, err = mailbox.NewInbox(s.store, o.notifier, time.Now); err != nil {
+	if o.box, err = mailbox.NewInbox(s.store.Messages, o.notifier, time.Now); err != nil {
 		return nil, err
 	}
 	key := s.opts.Identity // the arena's own, for all protocols that need one
 	if key == nil {
-		if key, err = envelope.LoadKey(ctx, s.store); err != nil {
+		if key, err = envelope.LoadKey(ctx, s.store.Keys); err != nil {
 			return nil, err
 		}
 	}
@@ -200,7 +201,7 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 		return nil, err
 	}
 	if s.pulls, err = pull.NewHub(pull.HubOptions{
-		Store: s.store, Notifier: o.notifier, Interval: s.cfg.HealthInterval, Now: time.Now, Logger: s.log,
+		Store: s.store.PulledTasks, Notifier: o.notifier, Interval: s.cfg.HealthInterval, Now: time.Now, Logger: s.log,
 	}); err != nil {
 		return nil, err
 	}
@@ -209,13 +210,13 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 		return nil, err
 	}
 	agoraDriver, err := agora.New(agora.Options{
-		Client: s.client, Inbox: o.box, Bases: s.store, Ways: s.store, Now: time.Now,
+		Client: s.client, Inbox: o.box, Bases: s.store.Protocols, Ways: s.store.Protocols, Now: time.Now,
 		PlainHTTP: len(s.cfg.AllowCIDRs) > 0 || s.cfg.AllowHTTPEndpoints, // an arena that plays on a private network
 	})
 	if err != nil {
 		return nil, err
 	}
-	if o.log, err = envelope.NewLog(s.store, o.notifier, envelope.NewIdentity(key, "Agora Arena"), time.Now); err != nil {
+	if o.log, err = envelope.NewLog(s.store.Relay, o.notifier, envelope.NewIdentity(key, "Agora Arena"), time.Now); err != nil {
 		return nil, err
 	}
 	envelopeDriver, err := envelope.NewDriver(envelope.DriverOptions{Log: o.log, Logger: s.log, Now: time.Now})
@@ -223,10 +224,10 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 		return nil, err
 	}
 	s.crawler = s.client.Crawl(tricklePart, tricklePause)
-	actions := agentprotocol.Lookups(s.store, s.recordOf, s.url)
+	actions := agentprotocol.Lookups(agentReads{s.store.Agents, s.store.Ratings, s.store.Leagues}, s.recordOf, s.url)
 	actions["arena:agent"] = whoAmI
 	if o.signed, err = agentprotocol.New(agentprotocol.Options{
-		Key: key, Client: s.client, Peers: s.store, Mail: o.box, Folder: s.cfg.AgentProtocolDir, Logger: s.log, Now: time.Now,
+		Key: key, Client: s.client, Peers: s.store.Protocols, Mail: o.box, Folder: s.cfg.AgentProtocolDir, Logger: s.log, Now: time.Now,
 		Actions: actions,
 	}); err != nil {
 		return nil, err
@@ -272,11 +273,21 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	return o, nil
 }
 
+// agentReads are what agents of signed messages may look up. The alias names the
+// embedded field, since the subject has a method of its own name.
+type agentReads struct {
+	*agentRows
+	*store.Ratings
+	*store.Leagues
+}
+
+type agentRows = store.Agents
+
 // newInbound makes the handlers of what agents of the protocols send.
 func (s *Server) newInbound(o *outbound, services *services) (err error) {
 	s.inbound = map[string]inbound{arena.ProtocolAAP: {stop: s.pulls.Close}}
 	polls, err := agora.NewServer(agora.ServerOptions{
-		Store: s.store, Inbox: o.box, Accounts: services.accounts, Agents: services.agents, Reads: s.store, Visible: s.visible,
+		Store: s.store.Protocols, Inbox: o.box, Accounts: services.accounts, Agents: services.agents, Reads: s.store.Leagues, Visible: s.visible,
 		PublicURL: s.url, Now: time.Now, Logger: s.log, Events: s.events, Awake: s.awake,
 	})
 	if err != nil {
@@ -284,24 +295,24 @@ func (s *Server) newInbound(o *outbound, services *services) (err error) {
 	}
 	s.inbound[arena.ProtocolAgora] = inbound{polls, polls.Close}
 	if s.tasks, err = pull.NewServer(pull.ServerOptions{
-		Hub: s.pulls, Agents: s.store, Sign: s.keys.Sign, Events: s.events, Awake: s.awake, Uncount: services.quotas.Token.Return, TraceParent: s.traceParent(),
+		Hub: s.pulls, Agents: s.store.Agents, Sign: s.keys.Sign, Events: s.events, Awake: s.awake, Uncount: services.quotas.Token.Return, TraceParent: s.traceParent(),
 	}); err != nil {
 		return err
 	}
 	if s.relay, err = relay.NewServer(relay.Options{
-		Log: o.log, Notifier: o.notifier, Store: s.store, Events: s.events, Addresses: services.quotas.Polls, OwnerBytes: s.cfg.RelayMiBPerOwner << 20, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
+		Log: o.log, Notifier: o.notifier, Store: s.store.Relay, Agents: s.store.Agents, Events: s.events, Addresses: services.quotas.Polls, OwnerBytes: s.cfg.RelayMiBPerOwner << 20, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
 	}); err != nil {
 		return err
 	}
 	s.inbound[arena.ProtocolEnvelope] = inbound{s.relay, s.relay.Close}
 	if s.signed, err = agentprotocol.NewServer(agentprotocol.ServerOptions{
-		Driver: o.signed, Agents: s.store, Events: s.events, Refusals: services.quotas.Refused, Sockets: services.quotas.Sockets, Awake: s.awake,
+		Driver: o.signed, Agents: s.store.Agents, Events: s.events, Refusals: services.quotas.Refused, Sockets: services.quotas.Sockets, Awake: s.awake,
 	}); err != nil {
 		return err
 	}
 	s.inbound[arena.ProtocolAgentProtocol] = inbound{s.signed, s.signed.Close}
 	questions, err := a2a.NewServer(a2a.ServerOptions{
-		URL: s.url, Version: s.version(), Ask: polls.Ask, Skills: skills(polls, services, agentprotocol.Lookups(s.store, s.recordOf, s.url)), Logger: s.log,
+		URL: s.url, Version: s.version(), Ask: polls.Ask, Skills: skills(polls, services, agentprotocol.Lookups(agentReads{s.store.Agents, s.store.Ratings, s.store.Leagues}, s.recordOf, s.url)), Logger: s.log,
 	})
 	if err != nil {
 		return err

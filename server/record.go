@@ -11,7 +11,7 @@ import (
 
 // record makes and signs the record of a finished match.
 func (s *Server) record(ctx context.Context, rows record.Rows) (_ record.Signed, err error) {
-	if rows.Erased, err = s.store.ErasedTexts(ctx, rows.Match.ID); err != nil {
+	if rows.Erased, err = s.store.Matches.ErasedTexts(ctx, rows.Match.ID); err != nil {
 		return record.Signed{}, err
 	}
 	r, err := record.New(s.url, rows)

@@ -210,11 +210,11 @@ func (s *Server) ensureAdmin(ctx context.Context) (err error) {
 // metrics and what exports them.
 func (s *Server) connect(ctx context.Context) (err error) {
 	if s.keys, err = token.New(ctx, token.Options{
-		Store: s.store, Issuer: s.url, Alg: s.cfg.JWTAlg, Now: time.Now, Logger: s.log,
+		Store: s.store.Keys, Issuer: s.url, Alg: s.cfg.JWTAlg, Now: time.Now, Logger: s.log,
 	}); err != nil {
 		return err
 	}
-	if s.visible, err = visibility.NewReader(s.store, time.Now); err != nil {
+	if s.visible, err = visibility.NewReader(s.store.Matches, time.Now); err != nil {
 		return err
 	}
 	if err = s.newMailer(); err != nil {
@@ -236,8 +236,8 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	if s.hub, err = stream.NewHub(hub); err != nil {
 		return err
 	}
-	s.metrics = newMetrics(s.hub.Stats, s.seats.Stats, s.store.Counts)
-	s.metrics.watchArchives(s.store.ArchiveCache)
+	s.metrics = newMetrics(s.hub.Stats, s.seats.Stats, s.store.Operations.Counts)
+	s.metrics.watchArchives(s.store.Matches.ArchiveCache)
 	s.metrics.watchStore(s.store.ErrorStats)
 	s.metrics.registry.MustRegister(backupCollector{s.store.LastBackup, s.cfg.backupOverdue(), time.Now}, diskCollector{s.cfg.folders()}, tickCollector{s.tickAge})
 	if s.certs != nil {
@@ -253,20 +253,20 @@ func (s *Server) connect(ctx context.Context) (err error) {
 // of spectators and agents.
 func (s *Server) newStreams(addresses *quota.Slots) (_ *stream.Handler, err error) {
 	if s.events, err = ingest.New(ingest.Options{
-		Hub: s.hub, Clients: s.clients, Seats: s.seats, Matches: s.visible, Log: s.store, Authenticate: s.keys.Verify,
+		Hub: s.hub, Clients: s.clients, Seats: s.seats, Matches: s.visible, Log: s.store.Matches, Authenticate: s.keys.Verify,
 		ClientIP: remoteHost, Addresses: addresses, Now: time.Now, Logger: s.log,
 	}); err != nil {
 		return nil, err
 	}
 	return stream.NewHandler(s.hub, stream.Parts{
-		Matches: s.visible, Leagues: s.store, Agents: s.events, ClientIP: remoteHost, Addresses: addresses,
+		Matches: s.visible, Leagues: s.store.Leagues, Agents: s.events, ClientIP: remoteHost, Addresses: addresses,
 	})
 }
 
 // newEngine makes the judges, the pauses of agents, the runner of matches and
 // what scores them again.
 func (s *Server) newEngine(quotas *quota.Set) (*engine.Rescorer, error) {
-	tasks, err := league.NewTasks(s.store)
+	tasks, err := league.NewTasks(s.store.Packs)
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +278,7 @@ func (s *Server) newEngine(quotas *quota.Set) (*engine.Rescorer, error) {
 		return nil, err
 	}
 	s.metrics.watchScripts(s.scripts.Stats)
-	if s.games, err = catalog.New(s.scripts, s.store); err != nil {
+	if s.games, err = catalog.New(s.scripts, s.store.Packs); err != nil {
 		return nil, err
 	}
 	judges, err := s.newJudges(drivers)
@@ -296,15 +296,15 @@ func (s *Server) newEngine(quotas *quota.Set) (*engine.Rescorer, error) {
 	if s.mailer != nil {
 		notices = s.mailer
 	}
-	if s.pauses, err = registry.NewPauses(registry.PausesOptions{Store: s.store, Publisher: s.hub, Notices: notices, Now: time.Now, Logger: s.log}); err != nil {
+	if s.pauses, err = registry.NewPauses(registry.PausesOptions{Store: s.store.Agents, Publisher: s.hub, Notices: notices, Now: time.Now, Logger: s.log}); err != nil {
 		return nil, err
 	}
-	faults, err := league.NewFaults(s.store, time.Now)
+	faults, err := league.NewFaults(s.store.Leagues, time.Now)
 	if err != nil {
 		return nil, err
 	}
 	if s.runner, err = engine.New(engine.Options{
-		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Games: s.games, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
+		Store: engine.NewRows(s.store), Drivers: drivers, Judges: judges, Tasks: tasks, Games: s.games, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
 		Now: time.Now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause},
 		Hooks: engine.Hooks{Observe: s.observe, Flush: s.events.Flush, CutOff: s.network.CutOff, GameFailed: faults.GameFailed, WakeOthers: s.wakeOthers},
 	}); err != nil {
@@ -327,12 +327,12 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 	if err != nil {
 		return err
 	}
-	ui := pages{matches: s.visible, rows: s.store, url: s.url, log: s.log}
+	ui := pages{matches: s.visible, rows: pageRows{s.store.Agents, s.store.Leagues}, url: s.url, log: s.log}
 	open, err := visibility.NewVotes(s.visible, engine.JudgeInput)
 	if err != nil {
 		return err
 	}
-	votes, err := vote.New(open, s.store, time.Now)
+	votes, err := vote.New(open, s.store.Matches, time.Now)
 	if err != nil {
 		return err
 	}
@@ -345,7 +345,10 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		return err
 	}
 	s.api, err = api.New(api.Options{
-		Store:    s.store,
+		Store: api.Rows{
+			Accounts: s.store.Accounts, Agents: s.store.Agents, Leagues: s.store.Leagues, Packs: s.store.Packs, Ratings: s.store.Ratings, Games: s.store.Games,
+			Operations: s.store.Operations, Relay: s.store.Relay, Verdicts: s.store.Matches,
+		},
 		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches, Votes: votes, Games: s.games},
 		Handlers: api.Handlers{
 			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), SDK: packages.Serve, Tasks: s.tasks, Protocols: s.handlers(),
@@ -360,7 +363,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		Votes:    api.VoteOptions{Secret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https"},
 		Judges:   api.JudgeOptions{Input: engine.JudgeInput, Health: scoring.JudgeHealth},
 		Seasons:  api.SeasonOptions{Table: seasonTable, Card: cards.DrawSeason, NextRun: nextRun},
-		Analysis: api.AnalysisOptions{Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VerifyRatings: s.store.CheckRatings},
+		Analysis: api.AnalysisOptions{Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VerifyRatings: s.store.Ratings.CheckRatings},
 		Export:   services.archive.Write,
 		Node:     api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request, Vitals: facts.Facts},
 		Site: api.Site{
@@ -424,7 +427,7 @@ func (s *Server) newNetwork() (err error) {
 	if s.network, err = health.NewNetwork(health.NetworkOptions{
 		Targets: s.cfg.CanaryTargets, Dial: dialTarget, Probers: s.protocols.probers(), LastReply: s.client.LastReply,
 		Sample: func(ctx context.Context) ([]arena.Agent, error) {
-			return s.store.HealthyEndpoints(ctx, sampledEndpoints)
+			return s.store.Agents.HealthyEndpoints(ctx, sampledEndpoints)
 		},
 		Logger: s.log, Now: time.Now,
 	}); err != nil {

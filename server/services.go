@@ -27,6 +27,8 @@ import (
 	"github.com/agora-arena/arena/match/engine"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/registry"
+	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/outbox"
 )
 
 // services are the operations that the API and the inbound protocol handlers
@@ -74,7 +76,7 @@ func (s *Server) limits() quota.Limits {
 func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.Rescorer) (_ *services, err error) {
 	spread := s.cfg.HealthInterval * 3 / 4 // leaves time for slow answers and for storing what was found
 	if s.sweeper, err = health.New(health.Options{
-		Store: s.store, Probers: s.protocols.probers(), Recorder: s.pauses, CutOff: s.network.CutOff,
+		Store: s.store.Agents, Probers: s.protocols.probers(), Recorder: s.pauses, CutOff: s.network.CutOff,
 		Workers: s.cfg.HealthWorkers, Interval: s.cfg.HealthInterval, Spread: spread, Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
 	}); err != nil {
 		return nil, err
@@ -90,9 +92,7 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 	if v.provider, err = s.cfg.newProvider(s.url, s.log); err != nil {
 		return nil, err
 	}
-	if v.entries, err = league.NewEntries(s.store, v.quotas.Password, time.Now); err != nil {
-		return nil, err
-	}
+	v.entries = league.NewEntries(s.store, v.quotas.Password, time.Now)
 	stage, err := s.newStage()
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 		return nil, err
 	}
 	s.scheduler, err = league.NewScheduler(league.Options{
-		Store: s.store, Matches: v.matches, GroupBy: s.cfg.GroupOwnersBy, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
+		Store: league.NewRows(s.store), Matches: v.matches, GroupBy: s.cfg.GroupOwnersBy, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
 		LadderPause: s.opts.LadderPause, EliminationPause: s.opts.EliminationPause,
 	})
 	return v, err
@@ -247,6 +247,13 @@ func (c Config) newSMTP() (*mail.SMTP, error) {
 	return mail.NewSMTP(mail.SMTPOptions{URL: c.SMTP, Password: c.SMTPPassword, From: c.MailFrom})
 }
 
+// mailRows are the rows that mails to owners need.
+type mailRows struct {
+	*outbox.Outbox
+	*store.Agents
+	*store.Accounts
+}
+
 // newMailer makes the queue of mails to owners, if the arena sends mail.
 func (s *Server) newMailer() error {
 	smtp, err := s.cfg.newSMTP()
@@ -254,7 +261,7 @@ func (s *Server) newMailer() error {
 		return err
 	}
 	s.mailer, err = mail.New(mail.Options{
-		Store: s.store, Sender: smtp, URL: s.url, Now: time.Now, Logger: s.log,
+		Store: mailRows{s.store.Outbox, s.store.Agents, s.store.Accounts}, Sender: smtp, URL: s.url, Now: time.Now, Logger: s.log,
 		NewSecret: func() (string, [32]byte) { return token.NewSecret(token.MailSecretPrefix) },
 	})
 	return err

@@ -47,7 +47,7 @@ func (w *tickWatch) age(now time.Time) time.Duration {
 
 // watchSchedule looks for the last tick of the schedule.
 func (s *Server) watchSchedule(ctx context.Context) error {
-	tick, err := s.store.LastTick(ctx, scheduleJob)
+	tick, err := s.store.Operations.LastTick(ctx, scheduleJob)
 	if err != nil {
 		return err
 	}

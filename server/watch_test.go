@@ -70,7 +70,7 @@ func TestServer_watchSchedule(t *testing.T) {
 	}
 	v, err := s.newVitals()
 	must(t, err)
-	o, err := s.store.Operations(t.Context())
+	o, err := s.store.Operations.Operations(t.Context())
 	must(t, err)
 	facts, err := v.Facts(t.Context(), o)
 	must(t, err)
@@ -91,7 +91,7 @@ func TestServer_watchSchedule(t *testing.T) {
 	if got := request(t, s, "GET", "/readyz", "", "").Code; got != 200 {
 		t.Errorf("/readyz answers %d: this node plays its matches", got)
 	}
-	if _, err := s.store.ClaimTick(t.Context(), scheduleJob, time.Second); err != nil {
+	if _, err := s.store.Operations.ClaimTick(t.Context(), scheduleJob, time.Second); err != nil {
 		t.Fatal(err)
 	}
 	must(t, s.watchSchedule(t.Context()))

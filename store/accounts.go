@@ -64,7 +64,7 @@ var (
 
 // CreateOwner stores an owner and their first token with the audit entries
 // about it. Two owners may have the same name.
-func (s *Store) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token, audit ...arena.AuditEntry) error {
+func (s *Accounts) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, o.ID, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := insertOwners.Exec(ctx, tx, o); err != nil {
 			return err
@@ -78,7 +78,7 @@ func (s *Store) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token, a
 }
 
 // Owner returns one owner.
-func (s *Store) Owner(ctx context.Context, id string) (arena.Owner, error) {
+func (s *Accounts) Owner(ctx context.Context, id string) (arena.Owner, error) {
 	o, err := oneOwner(ctx, s.reader, id, "")
 	return o, s.wrap(err, "read owner %s", id)
 }
@@ -92,7 +92,7 @@ func oneOwner(ctx context.Context, q db.Querier, id, lock string) (arena.Owner, 
 }
 
 // Owners lists owners, newest first.
-func (s *Store) Owners(ctx context.Context, f arena.OwnerFilter, p arena.Page) (items []arena.OwnerSummary, next string, err error) {
+func (s *Accounts) Owners(ctx context.Context, f arena.OwnerFilter, p arena.Page) (items []arena.OwnerSummary, next string, err error) {
 	after, err := listOwners.open(p)
 	if err != nil {
 		return nil, "", err
@@ -128,7 +128,7 @@ func (s *Store) Owners(ctx context.Context, f arena.OwnerFilter, p arena.Page) (
 // zero time, and stores the audit entry about the change. An owner that is
 // suspended already stays suspended since then, for that reason; before is the
 // owner without the change. conflict: the owner was deleted.
-func (s *Store) SuspendOwner(ctx context.Context, id string, at time.Time, reason string, audit arena.AuditEntry) (before arena.Owner, err error) {
+func (s *Accounts) SuspendOwner(ctx context.Context, id string, at time.Time, reason string, audit arena.AuditEntry) (before arena.Owner, err error) {
 	err = s.write(ctx, id, func(ctx context.Context, tx *db.Tx) (err error) {
 		if before, err = oneOwner(ctx, tx, id, s.d.Lock("o")); err != nil {
 			return err
@@ -149,7 +149,7 @@ func (s *Store) SuspendOwner(ctx context.Context, id string, at time.Time, reaso
 
 // OwnerOf returns the owner of an identity of an OIDC issuer. not_found: there is
 // none yet.
-func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (ownerID string, err error) {
+func (s *Accounts) OwnerOf(ctx context.Context, issuer, subject string) (ownerID string, err error) {
 	ownerID, err = db.One(ctx, s.reader, db.ScanText, `SELECT owner_id FROM identities WHERE issuer = $1 AND subject = $2`, issuer, subject)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", arena.Errorf(arena.CodeNotFound, "no owner has this name at the issuer")
@@ -160,7 +160,7 @@ func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (ownerID st
 // AdoptOwner stores an owner without a token, with an identity of an OIDC issuer.
 // It returns the id of the identity's owner: an existing one stays. unauthorized:
 // its token was issued before the identity's last owner was deleted.
-func (s *Store) AdoptOwner(ctx context.Context, o arena.Owner, id arena.Identity) (ownerID string, err error) {
+func (s *Accounts) AdoptOwner(ctx context.Context, o arena.Owner, id arena.Identity) (ownerID string, err error) {
 	err = s.write(ctx, id.Issuer+" "+id.Subject, func(ctx context.Context, tx *db.Tx) error {
 		if err := people.CheckIdentity(ctx, tx, id); err != nil {
 			return err
@@ -181,9 +181,9 @@ func (s *Store) AdoptOwner(ctx context.Context, o arena.Owner, id arena.Identity
 // Join uses an invitation once. admit decides about it, and returns the owner with
 // the role that it then has; an owner that is unknown is stored, with the token
 // and the identity if there are any. A failure of admit changes nothing.
-func (s *Store) Join(ctx context.Context, invitation [32]byte, admit func(i arena.Invitation) (arena.Joined, error)) (o arena.Owner, err error) {
+func (s *Accounts) Join(ctx context.Context, invitation [32]byte, admit func(i arena.Invitation) (arena.Joined, error)) (o arena.Owner, err error) {
 	err = s.write(ctx, string(invitation[:]), func(ctx context.Context, tx *db.Tx) error {
-		i, err := s.TakeInvitation(ctx, tx, invitation)
+		i, err := s.people.TakeInvitation(ctx, tx, invitation)
 		if err != nil {
 			return err
 		}
@@ -225,7 +225,7 @@ func (s *Store) Join(ctx context.Context, invitation [32]byte, admit func(i aren
 }
 
 // CreateToken stores a token with the audit entries about it.
-func (s *Store) CreateToken(ctx context.Context, t arena.Token, audit ...arena.AuditEntry) error {
+func (s *Accounts) CreateToken(ctx context.Context, t arena.Token, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, t.ID, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := insertTokens.Exec(ctx, tx, t); err != nil {
 			return err
@@ -237,26 +237,26 @@ func (s *Store) CreateToken(ctx context.Context, t arena.Token, audit ...arena.A
 
 // Tokens returns an owner's tokens that are not revoked, oldest first, without
 // the keys of its agents.
-func (s *Store) Tokens(ctx context.Context, ownerID string) ([]arena.Token, error) {
+func (s *Accounts) Tokens(ctx context.Context, ownerID string) ([]arena.Token, error) {
 	ts, err := tokenTable.All(ctx, s.reader, ` WHERE t.owner_id = $1 AND t.agent_id IS NULL AND t.revoked_at = 0 ORDER BY t.id`, ownerID)
 	return ts, s.wrap(err, "read tokens of %s", ownerID)
 }
 
 // AgentKeys returns the keys of an agent that are not revoked, oldest first.
-func (s *Store) AgentKeys(ctx context.Context, agentID string) ([]arena.Token, error) {
+func (s *Accounts) AgentKeys(ctx context.Context, agentID string) ([]arena.Token, error) {
 	ts, err := tokenTable.All(ctx, s.reader, ` WHERE t.agent_id = $1 AND t.revoked_at = 0 ORDER BY t.id`, agentID)
 	return ts, s.wrap(err, "read keys of agent %s", agentID)
 }
 
 // AdminTokens returns the tokens that belong to no owner and are not revoked,
 // oldest first, expired ones too.
-func (s *Store) AdminTokens(ctx context.Context) ([]arena.Token, error) {
+func (s *Accounts) AdminTokens(ctx context.Context) ([]arena.Token, error) {
 	ts, err := tokenTable.All(ctx, s.reader, ` WHERE t.owner_id IS NULL AND t.revoked_at = 0 ORDER BY t.id`)
 	return ts, s.wrap(err, "read admin tokens")
 }
 
 // Token returns one token, whether or not it is revoked.
-func (s *Store) Token(ctx context.Context, id string) (arena.Token, error) {
+func (s *Accounts) Token(ctx context.Context, id string) (arena.Token, error) {
 	t, err := tokenTable.One(ctx, s.reader, ` WHERE t.id = $1`, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("token", id)
@@ -272,7 +272,7 @@ const configuredLock = "configured token"
 // supersedes, with the audit entries about that. If the arena has a token with
 // the same secret, revoked or not, that one becomes the configured token,
 // provided that accept returns nil for it.
-func (s *Store) ConfigureToken(ctx context.Context, t arena.Token, accept func(known arena.Token) error, audit func(superseded arena.Token) (arena.AuditEntry, error)) error {
+func (s *Accounts) ConfigureToken(ctx context.Context, t arena.Token, accept func(known arena.Token) error, audit func(superseded arena.Token) (arena.AuditEntry, error)) error {
 	err := s.writeAlone(ctx, configuredLock, func(ctx context.Context, tx *db.Tx) error {
 		if err := s.d.LockInCluster(ctx, tx, configuredLock); err != nil {
 			return err
@@ -316,7 +316,7 @@ func (s *Store) ConfigureToken(ctx context.Context, t arena.Token, accept func(k
 // ReplaceTokens revokes all tokens of an owner and ends its sessions, stores
 // fresh in their place, and the audit entries about it. It returns how many
 // tokens it revoked. not_found: there is no such owner; conflict: it was deleted.
-func (s *Store) ReplaceTokens(ctx context.Context, ownerID string, fresh []arena.Token, audit ...arena.AuditEntry) (revoked int, err error) {
+func (s *Accounts) ReplaceTokens(ctx context.Context, ownerID string, fresh []arena.Token, audit ...arena.AuditEntry) (revoked int, err error) {
 	err = s.write(ctx, ownerID, func(ctx context.Context, tx *db.Tx) error {
 		o, err := oneOwner(ctx, tx, ownerID, s.d.Lock("o"))
 		if err != nil {
@@ -328,7 +328,7 @@ func (s *Store) ReplaceTokens(ctx context.Context, ownerID string, fresh []arena
 	return revoked, s.wrap(err, "replace tokens of %s", ownerID)
 }
 
-func (s *Store) replaceTokens(ctx context.Context, tx *db.Tx, o arena.Owner, fresh []arena.Token, audit ...arena.AuditEntry) (revoked int, err error) {
+func (s *Accounts) replaceTokens(ctx context.Context, tx *db.Tx, o arena.Owner, fresh []arena.Token, audit ...arena.AuditEntry) (revoked int, err error) {
 	if !o.ErasedAt.IsZero() {
 		return 0, arena.Errorf(arena.CodeConflict, "owner %s was deleted", o.ID)
 	}
@@ -349,9 +349,9 @@ func (s *Store) replaceTokens(ctx context.Context, tx *db.Tx, o arena.Owner, fre
 // secret has the SHA-256 hash, and uses up all such links of the owner. fresh
 // returns the owner's new token. not_found: there is no such link, or it has
 // expired; conflict: the owner was deleted.
-func (s *Store) ResetTokens(ctx context.Context, hash [32]byte, fresh func(o arena.Owner) (arena.Token, arena.AuditEntry, error)) (o arena.Owner, revoked int, err error) {
+func (s *Accounts) ResetTokens(ctx context.Context, hash [32]byte, fresh func(o arena.Owner) (arena.Token, arena.AuditEntry, error)) (o arena.Owner, revoked int, err error) {
 	err = s.write(ctx, string(hash[:]), func(ctx context.Context, tx *db.Tx) error {
-		l, err := s.TakeMailLink(ctx, tx, arena.MailReset, hash)
+		l, err := s.outbox.TakeMailLink(ctx, tx, arena.MailReset, hash)
 		if err != nil {
 			return err
 		}
@@ -371,7 +371,7 @@ func (s *Store) ResetTokens(ctx context.Context, hash [32]byte, fresh func(o are
 // RevokeToken ends a token and stores the audit entries about it; ownerID is
 // "" for an admin token. not_found: it is another's, unknown, or revoked
 // already.
-func (s *Store) RevokeToken(ctx context.Context, ownerID, id string, audit ...arena.AuditEntry) error {
+func (s *Accounts) RevokeToken(ctx context.Context, ownerID, id string, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, id, func(ctx context.Context, tx *db.Tx) error {
 		n, err := db.Exec(ctx, tx, `UPDATE tokens SET revoked_at = $1
 			WHERE id = $2 AND COALESCE(owner_id, '') = $3 AND revoked_at = 0`, db.Millis(s.now()), id, ownerID)
@@ -388,7 +388,7 @@ func (s *Store) RevokeToken(ctx context.Context, ownerID, id string, audit ...ar
 
 // TokenByHash returns the token whose secret has the SHA-256 hash. not_found:
 // unknown, revoked or expired.
-func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, error) {
+func (s *Accounts) TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, error) {
 	t, err := tokenTable.One(ctx, s.reader, ` WHERE t.hash = $1 AND t.revoked_at = 0`, hash[:])
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !t.LiveAt(s.now()) {
 		return arena.Token{}, arena.Errorf(arena.CodeNotFound, "there is no such token")
@@ -412,7 +412,7 @@ func signingKeys(ctx context.Context, q db.Querier) ([]arena.SigningKey, error) 
 }
 
 // SigningKeys returns all keys, oldest first, expired ones too.
-func (s *Store) SigningKeys(ctx context.Context) ([]arena.SigningKey, error) {
+func (s *Keys) SigningKeys(ctx context.Context) ([]arena.SigningKey, error) {
 	ks, err := signingKeys(ctx, s.reader)
 	return ks, s.wrap(err, "read signing keys")
 }
@@ -422,7 +422,7 @@ func (s *Store) SigningKeys(ctx context.Context) ([]arena.SigningKey, error) {
 const keysLock = "signing_keys"
 
 // AddSigningKey stores k and sets when others expire, by kid.
-func (s *Store) AddSigningKey(ctx context.Context, k arena.SigningKey, retire map[string]time.Time) error {
+func (s *Keys) AddSigningKey(ctx context.Context, k arena.SigningKey, retire map[string]time.Time) error {
 	err := s.writeAlone(ctx, keysLock, func(ctx context.Context, tx *db.Tx) error {
 		if err := s.d.LockInCluster(ctx, tx, keysLock); err != nil {
 			return err
@@ -444,7 +444,7 @@ func (s *Store) AddSigningKey(ctx context.Context, k arena.SigningKey, retire ma
 
 // FirstSigningKey stores k when there is no key of any algorithm yet, and
 // returns all keys: nodes that start together agree on one.
-func (s *Store) FirstSigningKey(ctx context.Context, k arena.SigningKey) ([]arena.SigningKey, error) {
+func (s *Keys) FirstSigningKey(ctx context.Context, k arena.SigningKey) ([]arena.SigningKey, error) {
 	var keys []arena.SigningKey
 	err := s.writeAlone(ctx, keysLock, func(ctx context.Context, tx *db.Tx) error {
 		err := s.d.LockInCluster(ctx, tx, keysLock)
@@ -465,7 +465,7 @@ func (s *Store) FirstSigningKey(ctx context.Context, k arena.SigningKey) ([]aren
 
 // Identity returns the private key, in PKCS #8, that the arena has under a name.
 // The first call stores fresh: nodes that start together agree on one.
-func (s *Store) Identity(ctx context.Context, name string, fresh []byte) ([]byte, error) {
+func (s *Keys) Identity(ctx context.Context, name string, fresh []byte) ([]byte, error) {
 	var private []byte
 	err := s.write(ctx, name, func(ctx context.Context, tx *db.Tx) error {
 		_, err := db.Exec(ctx, tx, `INSERT INTO own_keys (name, private) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, fresh)

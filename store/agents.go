@@ -156,7 +156,7 @@ func likeLiteral(text string) string {
 // entries about it. name_taken: an agent that is not retired has that name, or
 // one that looks the same (plaintext.NameKeys). not_found: the owner or a
 // league does not exist.
-func (s *Store) CreateAgent(ctx context.Context, a arena.Agent, audit ...arena.AuditEntry) error {
+func (s *Agents) CreateAgent(ctx context.Context, a arena.Agent, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, a.ID, func(ctx context.Context, tx *db.Tx) error {
 		n, err := insertAgents.Exec(ctx, tx, a)
 		if err != nil {
@@ -219,7 +219,7 @@ func releaseName(ctx context.Context, tx *db.Tx, agentID string) error {
 }
 
 // Agent returns one agent.
-func (s *Store) Agent(ctx context.Context, id string) (arena.Agent, error) {
+func (s *Agents) Agent(ctx context.Context, id string) (arena.Agent, error) {
 	a, err := oneAgent(ctx, s.reader, id, "")
 	return a, s.wrap(err, "read agent %s", id)
 }
@@ -233,7 +233,7 @@ func oneAgent(ctx context.Context, q db.Querier, id, lock string) (arena.Agent, 
 }
 
 // AgentsByID returns the agents that exist among ids.
-func (s *Store) AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error) {
+func (s *Agents) AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error) {
 	found := make(map[string]arena.Agent, len(ids))
 	for part := range slices.Chunk(ids, db.MaxIDs) {
 		var c db.Clauses
@@ -266,7 +266,7 @@ func ownerLinkSource(kind arena.UnratedReason) (table, owner, column string) {
 
 // OwnerLinks returns the links of the given kinds that owners have, those of
 // retired agents included, each with the agent or owner that had it first.
-func (s *Store) OwnerLinks(ctx context.Context, ownerIDs []string, kinds []arena.UnratedReason) (links []arena.OwnerLink, err error) {
+func (s *Agents) OwnerLinks(ctx context.Context, ownerIDs []string, kinds []arena.UnratedReason) (links []arena.OwnerLink, err error) {
 	for part := range slices.Chunk(ownerIDs, db.MaxIDs) {
 		for _, kind := range kinds {
 			table, owner, column := ownerLinkSource(kind)
@@ -302,7 +302,7 @@ func domainOf(endpointKey string) string {
 }
 
 // Cooldowns returns the agents that are paused at the given time or retired.
-func (s *Store) Cooldowns(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Cooldown, error) {
+func (s *Agents) Cooldowns(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Cooldown, error) {
 	found := map[string]arena.Cooldown{}
 	for part := range slices.Chunk(agentIDs, db.MaxIDs) {
 		c := db.Clauses{Args: []any{db.Millis(at)}}
@@ -320,7 +320,7 @@ func (s *Store) Cooldowns(ctx context.Context, agentIDs []string, at time.Time) 
 }
 
 // Agents lists agents, newest first.
-func (s *Store) Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) (items []arena.Agent, next string, err error) {
+func (s *Agents) Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) (items []arena.Agent, next string, err error) {
 	after, err := listAgents.open(p)
 	if err != nil {
 		return nil, "", err
@@ -350,14 +350,14 @@ func (s *Store) Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) (
 }
 
 // DueForProbe returns every agent that is not retired, by id.
-func (s *Store) DueForProbe(ctx context.Context) ([]arena.Agent, error) {
+func (s *Agents) DueForProbe(ctx context.Context) ([]arena.Agent, error) {
 	agents, err := agentTable.All(ctx, s.reader, agentOwner+` WHERE a.retired_at = 0 ORDER BY a.id`)
 	return agents, s.wrap(err, "read agents to probe")
 }
 
 // HealthyEndpoints returns healthy agents that have an endpoint, one of each
 // owner, in random order.
-func (s *Store) HealthyEndpoints(ctx context.Context, limit int) ([]arena.Agent, error) {
+func (s *Agents) HealthyEndpoints(ctx context.Context, limit int) ([]arena.Agent, error) {
 	agents, err := agentTable.All(ctx, s.reader, agentOwner+` JOIN (SELECT g.id, row_number() OVER (PARTITION BY g.owner_id ORDER BY random()) AS n
 		FROM agents g WHERE g.retired_at = 0 AND g.passed_at > 0 AND g.health_ok = 1 AND g.endpoint <> '') p ON p.id = a.id
 		WHERE p.n = 1 ORDER BY random() LIMIT $1`, limit)
@@ -369,7 +369,7 @@ func (s *Store) HealthyEndpoints(ctx context.Context, limit int) ([]arena.Agent,
 // and comes back. Declaring another version, or a first one, starts the new version's count in every league;
 // retiring withdraws the agent from its leagues and releases its name. before and after are as stored. The audit entries
 // that audit returns about the change are stored with it.
-func (s *Store) UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error, audit ...arena.AgentAudit) (before, after arena.Agent, err error) {
+func (s *Agents) UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error, audit ...arena.AgentAudit) (before, after arena.Agent, err error) {
 	err = s.write(ctx, id, func(ctx context.Context, tx *db.Tx) (err error) {
 		if before, after, err = s.updateAgent(ctx, tx, id, apply); err != nil {
 			return err
@@ -379,7 +379,7 @@ func (s *Store) UpdateAgent(ctx context.Context, id string, apply func(*arena.Ag
 	return before, after, s.wrap(err, "update agent %s", id)
 }
 
-func (s *Store) updateAgent(ctx context.Context, tx *db.Tx, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
+func (s *Agents) updateAgent(ctx context.Context, tx *db.Tx, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
 	if before, err = oneAgent(ctx, tx, id, s.d.Lock("a")); err != nil {
 		return before, after, err
 	}
@@ -439,7 +439,7 @@ func retireAgents(ctx context.Context, tx *db.Tx, column, value string, at time.
 }
 
 // Deliveries lists the attempts sent to agents, newest first.
-func (s *Store) Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.Page) ([]arena.Delivery, string, error) {
+func (s *Agents) Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.Page) ([]arena.Delivery, string, error) {
 	after, err := listDeliveries.open(p)
 	if err != nil {
 		return nil, "", err

@@ -58,7 +58,7 @@ var insertParts = db.NewInsert(partTable, "")
 // packed. Their events stay readable as they were; hidden parts, which were
 // revealed when their rounds closed, go. Two nodes may do it at once. A log
 // that cannot be packed is left as it is and keeps none of the others back.
-func (s *Store) ArchiveMatches(ctx context.Context, olderThan time.Time, limit int) (n int, err error) {
+func (s *Matches) ArchiveMatches(ctx context.Context, olderThan time.Time, limit int) (n int, err error) {
 	if err := checkLimit(limit); err != nil {
 		return 0, err
 	}
@@ -86,7 +86,7 @@ func (s *Store) ArchiveMatches(ctx context.Context, olderThan time.Time, limit i
 // archive packs one match. Rows of a match that is over change only when texts
 // are erased, so they are read and compressed before the transaction, which keeps
 // others waiting.
-func (s *Store) archive(ctx context.Context, id string) (packed bool, err error) {
+func (s *Matches) archive(ctx context.Context, id string) (packed bool, err error) {
 	erased, err := erasedTexts(ctx, s.reader, id)
 	if err != nil {
 		return false, err
@@ -129,7 +129,7 @@ func (s *Store) archive(ctx context.Context, id string) (packed bool, err error)
 }
 
 // packLog compresses a match's log and returns the number of its last event.
-func (s *Store) packLog(ctx context.Context, id string) (parts []part, last int64, err error) {
+func (s *Matches) packLog(ctx context.Context, id string) (parts []part, last int64, err error) {
 	var raw []byte
 	first := int64(1)
 	cut := func() {
@@ -227,7 +227,7 @@ func unpackEvents(matchID string, p part, b []byte) ([]arena.Event, error) {
 }
 
 // archivedAfter is EventsAfter for a log that is packed.
-func (s *Store) archivedAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error) {
+func (s *Matches) archivedAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error) {
 	var events []arena.Event
 	for len(events) < limit {
 		// The rows decide, not the cache: the log may have been dropped.
@@ -254,7 +254,7 @@ func (s *Store) archivedAfter(ctx context.Context, matchID string, since int64, 
 }
 
 // unpack reads and decodes one row of event_archives.
-func (s *Store) unpack(ctx context.Context, q db.Querier, matchID string, p part) ([]arena.Event, error) {
+func (s *Matches) unpack(ctx context.Context, q db.Querier, matchID string, p part) ([]arena.Event, error) {
 	data, err := db.One(ctx, q, func(r db.Row) (b []byte, err error) {
 		return b, r.Scan(&b)
 	}, `SELECT data FROM event_archives WHERE match_id = $1 AND first_seq = $2`, matchID, p.first)
@@ -271,7 +271,7 @@ func (s *Store) unpack(ctx context.Context, q db.Querier, matchID string, p part
 // DropEvents drops the logs of matches that have been over since before
 // before, longest first, at most limit of them, and returns how many. The
 // matches stay, with empty logs.
-func (s *Store) DropEvents(ctx context.Context, before time.Time, limit int) (n int, err error) {
+func (s *Matches) DropEvents(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	if err := checkLimit(limit); err != nil {
 		return 0, err
 	}
@@ -308,7 +308,7 @@ func (s *Store) DropEvents(ctx context.Context, before time.Time, limit int) (n 
 
 // DropDeliveries drops attempts that were sent before before, oldest first, at
 // most limit of them, and returns how many.
-func (s *Store) DropDeliveries(ctx context.Context, before time.Time, limit int) (n int, err error) {
+func (s *Matches) DropDeliveries(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	if err := checkLimit(limit); err != nil {
 		return 0, err
 	}
@@ -437,7 +437,7 @@ func (c *archiveCache) remove(at *lists.Element) {
 
 // ArchiveCache returns the bytes that decoded logs take in memory, at most
 // 64 MiB.
-func (s *Store) ArchiveCache() (bytes int) {
+func (s *Matches) ArchiveCache() (bytes int) {
 	s.archives.mu.Lock()
 	defer s.archives.mu.Unlock()
 	return s.archives.bytes

@@ -76,12 +76,12 @@ func TestArchiveMatches_Damaged(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, want := range []int{1, 0} {
-				n, err := s.ArchiveMatches(t.Context(), time.Now(), 10)
+				n, err := s.Matches.ArchiveMatches(t.Context(), time.Now(), 10)
 				if n != want || err == nil || !strings.Contains(err.Error(), "archive match m_4: its log") {
 					t.Errorf("run %d: packed %d (%v)", i+1, n, err)
 				}
 			}
-			left, err := s.EventsAfter(t.Context(), "m_4", 0, 10)
+			left, err := s.Matches.EventsAfter(t.Context(), "m_4", 0, 10)
 			if len(left) != 2 || err != nil {
 				t.Errorf("%d events are left (%v)", len(left), err)
 			}

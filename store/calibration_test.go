@@ -39,7 +39,7 @@ func TestAgentClaims_bytes(t *testing.T) {
 	const size = 60 << 10
 	count := func() int {
 		t.Helper()
-		claims, err := s.AgentClaims(t.Context(), "ag_7", "trivia", 500)
+		claims, err := s.Ratings.AgentClaims(t.Context(), "ag_7", "trivia", 500)
 		check(t, err)
 		return len(claims)
 	}

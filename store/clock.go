@@ -112,7 +112,7 @@ func (s *Store) mendPauses(ctx context.Context) (n int, err error) {
 		if !slices.ContainsFunc(a.Pauses, late) {
 			continue
 		}
-		before, after, err := s.UpdateAgent(ctx, a.ID, func(a *arena.Agent) error {
+		before, after, err := s.Agents.UpdateAgent(ctx, a.ID, func(a *arena.Agent) error {
 			a.Pauses = slices.DeleteFunc(slices.Clone(a.Pauses), late)
 			return nil
 		})
@@ -125,7 +125,7 @@ func (s *Store) mendPauses(ctx context.Context) (n int, err error) {
 }
 
 // clock returns the time of the database.
-func (s *Store) clock(ctx context.Context) (time.Time, error) {
+func (s *core) clock(ctx context.Context) (time.Time, error) {
 	at, err := db.One(ctx, s.reader, db.ScanInt, `SELECT `+s.d.Clock)
 	return db.FromMillis(at), err
 }

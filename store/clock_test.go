@@ -67,7 +67,7 @@ func TestStore_ClaimTick_clockSteps(t *testing.T) {
 		for _, every := range []time.Duration{time.Second, 30 * time.Second, 10 * time.Minute} {
 			job := every.String()
 			for _, want := range []bool{true, false} {
-				if won := must(s.ClaimTick(t.Context(), job, every))(t); won != want {
+				if won := must(s.Operations.ClaimTick(t.Context(), job, every))(t); won != want {
 					t.Fatalf("before: claimed %t, want %t", won, want)
 				}
 			}
@@ -75,11 +75,11 @@ func TestStore_ClaimTick_clockSteps(t *testing.T) {
 		setBack(t, s, by, "ticks.tick")
 		for _, every := range []time.Duration{time.Second, 30 * time.Second, 10 * time.Minute} {
 			for _, want := range []bool{true, false} {
-				if won := must(s.ClaimTick(t.Context(), every.String(), every))(t); won != want {
+				if won := must(s.Operations.ClaimTick(t.Context(), every.String(), every))(t); won != want {
 					t.Errorf("every %s: claimed %t, want %t", every, won, want)
 				}
 			}
-			if age := time.Since(must(s.LastTick(t.Context(), every.String()))(t)); age < -time.Second || age > every {
+			if age := time.Since(must(s.Operations.LastTick(t.Context(), every.String()))(t)); age < -time.Second || age > every {
 				t.Errorf("every %s: the interval began %s ago", every, age)
 			}
 		}
@@ -97,13 +97,13 @@ func TestStore_ClaimTick_late(t *testing.T) {
 			if err := s.Migrate(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			must(s.ClaimTick(t.Context(), "job", time.Hour))(t)
-			first := must(s.LastTick(t.Context(), "job"))(t)
+			must(s.Operations.ClaimTick(t.Context(), "job", time.Hour))(t)
+			first := must(s.Operations.LastTick(t.Context(), "job"))(t)
 			setBack(t, s, -150*time.Minute, "ticks.tick")
-			if !must(s.ClaimTick(t.Context(), "job", time.Hour))(t) {
+			if !must(s.Operations.ClaimTick(t.Context(), "job", time.Hour))(t) {
 				t.Error("not claimed after two intervals and a half")
 			}
-			if got, want := must(s.LastTick(t.Context(), "job"))(t), first.Add(-30*time.Minute); !got.Equal(want) {
+			if got, want := must(s.Operations.LastTick(t.Context(), "job"))(t), first.Add(-30*time.Minute); !got.Equal(want) {
 				t.Errorf("the interval began at %s, want %s", got, want)
 			}
 		})
@@ -115,12 +115,12 @@ func TestStore_HoldTLSLock_clockSteps(t *testing.T) {
 	t.Parallel()
 	eachStep(t, func(t *testing.T, s *store.Store, by time.Duration) {
 		t.Helper()
-		must(s.HoldTLSLock(t.Context(), "a", "1", time.Minute))(t)
+		must(s.Certificates.HoldTLSLock(t.Context(), "a", "1", time.Minute))(t)
 		setBack(t, s, by, "tls_locks.expires_at")
-		if !must(s.HoldTLSLock(t.Context(), "a", "2", time.Minute))(t) {
+		if !must(s.Certificates.HoldTLSLock(t.Context(), "a", "2", time.Minute))(t) {
 			t.Error("the lock of a node that is gone is held")
 		}
-		if must(s.HoldTLSLock(t.Context(), "a", "1", time.Minute))(t) {
+		if must(s.Certificates.HoldTLSLock(t.Context(), "a", "1", time.Minute))(t) {
 			t.Error("two nodes hold the lock")
 		}
 	})
@@ -154,7 +154,7 @@ func mendTimes(t *testing.T, s *store.Store, by time.Duration) {
 			t.Fatalf("%s: %d rows (%v)", statement, n, err)
 		}
 	}
-	if err := errors.Join(s.RecordBackup(ctx, written), s.QueueMail(ctx, arena.QueuedMail{
+	if err := errors.Join(s.RecordBackup(ctx, written), s.Outbox.QueueMail(ctx, arena.QueuedMail{
 		ID: "ml_clock", Kind: arena.MailReset, Address: "clock@example.org", CreatedAt: written, NextAt: written, GiveUpAt: written.Add(time.Hour),
 	}, arena.MailLimits{PerHour: 1, Waiting: 9})); err != nil {
 		t.Fatal(err)
@@ -184,10 +184,10 @@ func mendTimes(t *testing.T, s *store.Store, by time.Duration) {
 	if by < 0 && len(mended) > 0 {
 		t.Errorf("mended %v", mended)
 	}
-	if end := must(s.NextLeaseEnd(ctx))(t); time.Until(end) > arena.MatchLease {
+	if end := must(s.Matches.NextLeaseEnd(ctx))(t); time.Until(end) > arena.MatchLease {
 		t.Errorf("the lease ends in %s", time.Until(end))
 	}
-	if p, paused := must(s.Agent(ctx, "ag_a"))(t).PauseAt(time.Now().Add(arena.ClockSlack)); paused && by > 0 {
+	if p, paused := must(s.Agents.Agent(ctx, "ag_a"))(t).PauseAt(time.Now().Add(arena.ClockSlack)); paused && by > 0 {
 		t.Errorf("the agent is still paused: %+v", p)
 	}
 	if again := must(s.MendTimes(ctx))(t); len(again) > 0 {

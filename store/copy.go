@@ -146,7 +146,7 @@ func Copy(ctx context.Context, from, to *Store, progress func(CopyProgress)) (Co
 			return report, targetError{fmt.Errorf("compare table %s: %w", t.name, to.d.Explain(err))}
 		}
 	}
-	if report.Leagues, err = to.CheckRatings(ctx); err != nil {
+	if report.Leagues, err = to.Ratings.CheckRatings(ctx); err != nil {
 		return report, targetError{err}
 	}
 	return report, nil

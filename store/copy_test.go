@@ -82,38 +82,38 @@ func wholeState(t *testing.T, s *store.Store) map[string]any {
 		state[name] = v
 		problems = append(problems, err)
 	}
-	counts, err := s.Counts(ctx)
+	counts, err := s.Operations.Counts(ctx)
 	put("counts", counts, err)
-	agents, _, err := s.Agents(ctx, arena.AgentFilter{Retired: true}, arena.Page{Limit: 100})
+	agents, _, err := s.Agents.Agents(ctx, arena.AgentFilter{Retired: true}, arena.Page{Limit: 100})
 	put("agents", agents, err)
-	matches, _, err := s.Matches(ctx, arena.MatchFilter{}, arena.Page{Limit: 100})
+	matches, _, err := s.Matches.Matches(ctx, arena.MatchFilter{}, arena.Page{Limit: 100})
 	put("matches", matches, err)
-	leagues, err := s.Leagues(ctx)
+	leagues, err := s.Leagues.Leagues(ctx)
 	put("leagues", leagues, err)
-	packs, _, err := s.Packs(ctx, arena.Page{Limit: 100})
+	packs, _, err := s.Packs.Packs(ctx, arena.Page{Limit: 100})
 	put("packs", packs, err)
-	keys, err := s.SigningKeys(ctx)
+	keys, err := s.Keys.SigningKeys(ctx)
 	put("keys", keys, err)
-	admins, err := s.AdminTokens(ctx)
+	admins, err := s.Accounts.AdminTokens(ctx)
 	put("admins", admins, err)
-	settlements, err := s.Settlements(ctx, "", 0, 1000)
+	settlements, err := s.Ratings.Settlements(ctx, "", 0, 1000)
 	put("settlements", settlements, err)
 	for _, l := range leagues {
-		table, err := s.Standings(ctx, l.Slug, time.Unix(0, 0))
+		table, err := s.Leagues.Standings(ctx, l.Slug, time.Unix(0, 0))
 		put("standings "+l.Slug, table, err)
 	}
 	for _, p := range packs {
-		task, err := s.Task(ctx, p.ID, p.Tasks-1)
+		task, err := s.Packs.Task(ctx, p.ID, p.Tasks-1)
 		put("task "+p.ID, task, err)
 	}
 	for _, a := range agents {
-		owner, err := s.Owner(ctx, a.OwnerID)
+		owner, err := s.Accounts.Owner(ctx, a.OwnerID)
 		put("owner "+a.OwnerID, owner, err)
-		tokens, err := s.Tokens(ctx, a.OwnerID)
+		tokens, err := s.Accounts.Tokens(ctx, a.OwnerID)
 		put("tokens "+a.OwnerID, tokens, err)
-		uptime, err := s.Uptime(ctx, a.ID, time.Time{})
+		uptime, err := s.Agents.Uptime(ctx, a.ID, time.Time{})
 		put("uptime "+a.ID, uptime, err)
-		deliveries, _, err := s.Deliveries(ctx, arena.DeliveryFilter{AgentID: a.ID}, arena.Page{Limit: 100})
+		deliveries, _, err := s.Agents.Deliveries(ctx, arena.DeliveryFilter{AgentID: a.ID}, arena.Page{Limit: 100})
 		for i, d := range deliveries { // drivers differ in how they give no bytes
 			if len(d.Response) == 0 {
 				deliveries[i].Response = nil
@@ -122,11 +122,11 @@ func wholeState(t *testing.T, s *store.Store) map[string]any {
 		put("deliveries "+a.ID, deliveries, err)
 	}
 	for _, m := range matches {
-		events, err := s.EventsAfter(ctx, m.ID, 0, 10_000)
+		events, err := s.Matches.EventsAfter(ctx, m.ID, 0, 10_000)
 		put("events "+m.ID, events, err)
-		rounds, err := s.Rounds(ctx, m.ID)
+		rounds, err := s.Matches.Rounds(ctx, m.ID)
 		put("rounds "+m.ID, rounds, err)
-		answers, err := s.Answers(ctx, m.ID)
+		answers, err := s.Matches.Answers(ctx, m.ID)
 		put("answers "+m.ID, answers, err)
 	}
 	if err := errors.Join(problems...); err != nil {
@@ -195,7 +195,7 @@ func copyBetween(t *testing.T, a, b *store.Store) {
 		t.Errorf("the copy differs (-source +target):\n%s", diff)
 	}
 	// The copy is alive: a node goes on in the open round.
-	claimed, err := b.ClaimMatches(ctx, "nd_2", time.Hour, 1)
+	claimed, err := b.Matches.ClaimMatches(ctx, "nd_2", time.Hour, 1)
 	if err != nil || len(claimed) != 1 || claimed[0].ID != "m_5" || !claimed[0].RoundOpen {
 		t.Errorf("claimed %+v (%v)", claimed, err)
 	}
@@ -275,7 +275,7 @@ func TestCheckRatings(t *testing.T) {
 		t.Run(statement, func(t *testing.T) {
 			t.Parallel()
 			s := storetest.Fill(t, sqliteURL(t))
-			if _, err := s.CheckRatings(t.Context()); err != nil {
+			if _, err := s.Ratings.CheckRatings(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := s.Writer().ExecContext(t.Context(), "PRAGMA foreign_keys = 0"); err != nil {
@@ -284,7 +284,7 @@ func TestCheckRatings(t *testing.T) {
 			if _, err := s.Writer().ExecContext(t.Context(), statement); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.CheckRatings(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := s.Ratings.CheckRatings(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q in it", err, want)
 			}
 		})

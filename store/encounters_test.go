@@ -20,13 +20,13 @@ func TestEncounters(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
 			s := storetest.Fill(t, database(t, true))
-			m, err := s.Match(ctx, "m_4") // of four seats
+			m, err := s.Matches.Match(ctx, "m_4") // of four seats
 			check(t, err)
 			slices.Reverse(m.Seats)
 			for i := range m.Seats {
 				m.Seats[i].Place = max(1, i) // the first two share a place
 			}
-			check(t, s.SaveRescore(ctx, arena.Rescore{MatchID: m.ID, Seats: m.Seats}))
+			check(t, s.Matches.SaveRescore(ctx, arena.Rescore{MatchID: m.ID, Seats: m.Seats}))
 			const rows = `SELECT * FROM encounters`
 			_, counted := dump(t, s.Reader(), rows)
 			if len(counted) != 6 {
@@ -40,7 +40,7 @@ func TestEncounters(t *testing.T) {
 				t.Fatal(err)
 			}
 			recount(t, s)
-			if left, err := s.Opponents(ctx, "ag_d"); len(left) > 0 || err != nil {
+			if left, err := s.Ratings.Opponents(ctx, "ag_d"); len(left) > 0 || err != nil {
 				t.Errorf("who left its only match has met %+v (%v)", left, err)
 			}
 		})

@@ -100,7 +100,7 @@ func TestEraseTexts_listedColumns(t *testing.T) {
 			}
 		}
 		before := tablesOf(t, s, match)
-		if err := s.EraseTexts(t.Context(), arena.TextErasure{
+		if err := s.Matches.EraseTexts(t.Context(), arena.TextErasure{
 			MatchID: match, AgentID: before["seats"][0]["agent_id"], Commitments: map[string]string{"/seats/0/name": "c"},
 			Events: []arena.Event{{Seq: 1, Body: []byte(`{"gone":true}`)}},
 		}); err != nil {

@@ -17,7 +17,7 @@ import (
 // appendEvents appends events to a match's log, with its next numbers. The caller has locked the match's row or made it, so the numbers
 // commit with everything else or not at all. What comes back may be shown:
 // it has no hidden part.
-func (s *Store) appendEvents(ctx context.Context, tx *db.Tx, matchID string, events ...arena.Event) ([]arena.Event, error) {
+func (s *Matches) appendEvents(ctx context.Context, tx *db.Tx, matchID string, events ...arena.Event) ([]arena.Event, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
@@ -73,7 +73,7 @@ func numbered(matchID string, last int64, events []arena.Event) []arena.Event {
 // EventsAfter returns a match's events after number since, at most limit, in
 // order and without hidden parts; none for a match that does not exist or
 // whose log was dropped. Callers must not change their bodies.
-func (s *Store) EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error) {
+func (s *Matches) EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
@@ -85,14 +85,14 @@ func (s *Store) EventsAfter(ctx context.Context, matchID string, since int64, li
 }
 
 // rowsAfter is EventsAfter for a log that is not packed.
-func (s *Store) rowsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error) {
+func (s *Matches) rowsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error) {
 	return eventTable.All(ctx, s.reader, ` WHERE e.match_id = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3`, matchID, since, limit)
 }
 
 // AppendEvents appends an agent's reports to its match's log, under the open
 // round. round_closed: the match is not running, no round is open, or the
 // agent's seat is not active (threat E5).
-func (s *Store) AppendEvents(ctx context.Context, matchID, agentID string, events []arena.Event) ([]arena.Event, error) {
+func (s *Matches) AppendEvents(ctx context.Context, matchID, agentID string, events []arena.Event) ([]arena.Event, error) {
 	var stored []arena.Event
 	err := s.write(ctx, matchID, func(ctx context.Context, tx *db.Tx) error {
 		// The lock comes first, alone: only a later statement is sure to see
@@ -124,7 +124,7 @@ func (s *Store) AppendEvents(ctx context.Context, matchID, agentID string, event
 // counting match_scheduled, that is later than at or belongs to the open round
 // without being its round_started; 0 if there is none. An open of 0 means that
 // no round is open.
-func (s *Store) FirstEventSince(ctx context.Context, matchID string, at time.Time, open int) (int64, error) {
+func (s *Matches) FirstEventSince(ctx context.Context, matchID string, at time.Time, open int) (int64, error) {
 	first, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(seq), 0) FROM events WHERE match_id = $1 AND seq > 1
 		AND (at > $2 OR round > 0 AND round = $3 AND type <> $4)`, matchID, db.Millis(at), open, string(arena.EventRoundStarted))
 	return first, s.wrap(err, "find the first event of match %s since %s", matchID, at.Format(arena.TimeFormat))
@@ -132,7 +132,7 @@ func (s *Store) FirstEventSince(ctx context.Context, matchID string, at time.Tim
 
 // EventsOfTypes returns the events of a running match up to a seq that have one
 // of the types, in the order of seq.
-func (s *Store) EventsOfTypes(ctx context.Context, matchID string, upTo int64, types ...arena.EventType) ([]arena.Event, error) {
+func (s *Matches) EventsOfTypes(ctx context.Context, matchID string, upTo int64, types ...arena.EventType) ([]arena.Event, error) {
 	if len(types) == 0 {
 		return nil, nil
 	}
@@ -146,7 +146,7 @@ func (s *Store) EventsOfTypes(ctx context.Context, matchID string, upTo int64, t
 
 // ErasedTexts returns the commitments of the texts of a match that were erased,
 // by pointer into its record.
-func (s *Store) ErasedTexts(ctx context.Context, matchID string) (commitments map[string]string, err error) {
+func (s *Matches) ErasedTexts(ctx context.Context, matchID string) (commitments map[string]string, err error) {
 	text, err := erasedTexts(ctx, s.reader, matchID)
 	if err == nil && text != "" {
 		err = db.IntoJSON(&commitments).Scan(text)
@@ -167,7 +167,7 @@ func erasedTexts(ctx context.Context, q db.Querier, matchID string) (string, err
 // is over, in one transaction, and with those of all rounds what its seat holds and the
 // key of their salts. The commitments stay. conflict: the match is not over, or
 // texts of it were erased that e does not know of.
-func (s *Store) EraseTexts(ctx context.Context, e arena.TextErasure, audit ...arena.AuditEntry) error {
+func (s *Matches) EraseTexts(ctx context.Context, e arena.TextErasure, audit ...arena.AuditEntry) error {
 	changed := make(map[int64]json.RawMessage, len(e.Events))
 	for _, event := range e.Events {
 		changed[event.Seq] = event.Body
@@ -289,7 +289,7 @@ func erasePrompts(ctx context.Context, tx *db.Tx, e arena.TextErasure) error {
 }
 
 // erasePacked replaces the bodies of events of a match whose log is packed.
-func (s *Store) erasePacked(ctx context.Context, tx *db.Tx, matchID string, changed map[int64]json.RawMessage) error {
+func (s *Matches) erasePacked(ctx context.Context, tx *db.Tx, matchID string, changed map[int64]json.RawMessage) error {
 	parts, err := partTable.All(ctx, tx, ` WHERE p.match_id = $1 ORDER BY p.first_seq`, matchID)
 	if err != nil {
 		return err

@@ -28,9 +28,9 @@ func TestPostgres_frozenTransaction(t *testing.T) {
 	at := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	m := arena.Match{ID: "m_1", League: "l", CreatedAt: at, Seats: []arena.Seat{{AgentID: "ag"}}}
 	if err := errors.Join(
-		awake.CreateLeague(t.Context(), arena.League{Slug: "l", Status: arena.LeagueOpen, CreatedAt: at}),
-		awake.CreateOwner(t.Context(), arena.Owner{ID: "ow", Name: "o"}, arena.Token{ID: "to", OwnerID: "ow", Scope: arena.ScopeOwner}),
-		awake.CreateAgent(t.Context(), arena.Agent{ID: "ag", OwnerID: "ow", Name: "a", CreatedAt: at, Health: arena.Health{MaxConcurrent: 1}}),
+		awake.Leagues.CreateLeague(t.Context(), arena.League{Slug: "l", Status: arena.LeagueOpen, CreatedAt: at}),
+		awake.Accounts.CreateOwner(t.Context(), arena.Owner{ID: "ow", Name: "o"}, arena.Token{ID: "to", OwnerID: "ow", Scope: arena.ScopeOwner}),
+		awake.Agents.CreateAgent(t.Context(), arena.Agent{ID: "ag", OwnerID: "ow", Name: "a", CreatedAt: at, Health: arena.Health{MaxConcurrent: 1}}),
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -44,10 +44,10 @@ func TestPostgres_frozenTransaction(t *testing.T) {
 	}
 	// The creation of a match does not wait for that lock: the match does.
 	e := arena.Event{At: at, Type: arena.EventMatchScheduled}
-	if _, l, err := awake.CreateAndClaim(t.Context(), m, e, "node", time.Second); err != nil || l != (arena.Lease{}) {
+	if _, l, err := awake.Matches.CreateAndClaim(t.Context(), m, e, "node", time.Second); err != nil || l != (arena.Lease{}) {
 		t.Errorf("the match is created with %+v (%v)", l, err)
 	}
-	if claimed, err := awake.ClaimMatches(t.Context(), "node", time.Second, 1); err != nil || len(claimed) != 1 {
+	if claimed, err := awake.Matches.ClaimMatches(t.Context(), "node", time.Second, 1); err != nil || len(claimed) != 1 {
 		t.Errorf("the others claim %d matches (%v)", len(claimed), err)
 	}
 	_, err = tx.ExecContext(t.Context(), "SELECT 1")

@@ -17,7 +17,7 @@ import (
 // them for the UTC day of at: what Apply changes of health, pauses and
 // PassedAt. Agents share transactions; an error of Apply concerns its agent
 // alone. What comes back stands in the order of probes.
-func (s *Store) RecordProbes(ctx context.Context, at time.Time, probes []arena.Probe) ([]arena.Probed, error) {
+func (s *Agents) RecordProbes(ctx context.Context, at time.Time, probes []arena.Probe) ([]arena.Probed, error) {
 	recorded := make([]arena.Probed, 0, len(probes))
 	for part := range slices.Chunk(probes, db.MaxIDs) {
 		var done []arena.Probed
@@ -34,7 +34,7 @@ func (s *Store) RecordProbes(ctx context.Context, at time.Time, probes []arena.P
 	return recorded, nil
 }
 
-func (s *Store) recordProbes(ctx context.Context, tx *db.Tx, at time.Time, probes []arena.Probe) ([]arena.Probed, error) {
+func (s *Agents) recordProbes(ctx context.Context, tx *db.Tx, at time.Time, probes []arena.Probe) ([]arena.Probed, error) {
 	before, err := s.probed(ctx, tx, probes)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ var countUptime = db.NewInsert(uptimeTable,
 	`ON CONFLICT (agent_id, day) DO UPDATE SET ok = uptime.ok + excluded.ok, failed = uptime.failed + excluded.failed`)
 
 // probed locks the agents and returns them by id.
-func (s *Store) probed(ctx context.Context, tx *db.Tx, probes []arena.Probe) (map[string]arena.Agent, error) {
+func (s *Agents) probed(ctx context.Context, tx *db.Tx, probes []arena.Probe) (map[string]arena.Agent, error) {
 	ids := make([]string, len(probes))
 	for i, p := range probes {
 		ids[i] = p.AgentID
@@ -112,7 +112,7 @@ func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // Uptime returns an agent's health checks by UTC day, oldest first, from the
 // day of since on. Days without checks are left out.
-func (s *Store) Uptime(ctx context.Context, id string, since time.Time) ([]arena.UptimeDay, error) {
+func (s *Agents) Uptime(ctx context.Context, id string, since time.Time) ([]arena.UptimeDay, error) {
 	rows, err := uptimeTable.All(ctx, s.reader, ` WHERE u.agent_id = $1 AND u.day >= $2 ORDER BY u.day`, id, day(since))
 	var days []arena.UptimeDay
 	for _, r := range rows {
@@ -142,7 +142,7 @@ var saveConformance = db.NewUpsert(conformanceTable, []string{"agent_id", "versi
 // SaveConformance stores a full check in the place of an earlier one of the
 // same version, and forgets those of long ago. The audit entries about it are
 // stored with it. not_found: there is no such agent.
-func (s *Store) SaveConformance(ctx context.Context, c arena.Conformance, audit ...arena.AuditEntry) error {
+func (s *Agents) SaveConformance(ctx context.Context, c arena.Conformance, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, c.AgentID, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := oneAgent(ctx, tx, c.AgentID, s.d.Lock("a")); err != nil {
 			return err
@@ -165,7 +165,7 @@ const latestConformance = `NOT EXISTS (SELECT 1 FROM conformance n WHERE n.agent
 
 // Conformance returns an agent's last full check with its report. not_found:
 // there was none.
-func (s *Store) Conformance(ctx context.Context, agentID string) (arena.Conformance, error) {
+func (s *Agents) Conformance(ctx context.Context, agentID string) (arena.Conformance, error) {
 	var c arena.Conformance
 	err := s.view(ctx, func(q db.Querier) (err error) {
 		if c, err = conformanceTable.One(ctx, q, ` WHERE c.agent_id = $1 AND `+latestConformance, agentID); err != nil {
@@ -183,7 +183,7 @@ func (s *Store) Conformance(ctx context.Context, agentID string) (arena.Conforma
 
 // Conformances returns the last full check of each of the agents, without the
 // report. Agents without any are left out.
-func (s *Store) Conformances(ctx context.Context, ids []string) (map[string]arena.Conformance, error) {
+func (s *Agents) Conformances(ctx context.Context, ids []string) (map[string]arena.Conformance, error) {
 	found := make(map[string]arena.Conformance, len(ids))
 	for part := range slices.Chunk(ids, db.MaxIDs) {
 		var c db.Clauses
@@ -203,7 +203,7 @@ func (s *Store) Conformances(ctx context.Context, ids []string) (map[string]aren
 // DueForConformance returns an agent whose version is another than that of its
 // last full check, which was before a time. It is well, takes seats, and holds
 // none. ok is false when there is none.
-func (s *Store) DueForConformance(ctx context.Context, now, before time.Time) (a arena.Agent, ok bool, err error) {
+func (s *Agents) DueForConformance(ctx context.Context, now, before time.Time) (a arena.Agent, ok bool, err error) {
 	a, err = agentTable.One(ctx, s.reader, agentOwner+` JOIN conformance c ON c.agent_id = a.id AND `+latestConformance+`
 		WHERE a.retired_at = 0 AND a.passed_at > 0 AND a.health_ok = 1 AND a.paused_until <= $1 AND c.version <> a.version
 		AND c.checked_at <= $2 AND NOT (a.protocol = 'aap' AND a.endpoint = '') AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.agent_id = a.id AND s.playing = 1)

@@ -52,7 +52,7 @@ func leagueKey(slug string) string { return "~" + slug }
 
 // CreateLeague stores a league with the audit entries about it; its drift is 0.
 // name_taken: the slug exists. invalid: its pack does not exist.
-func (s *Store) CreateLeague(ctx context.Context, l arena.League, audit ...arena.AuditEntry) error {
+func (s *Leagues) CreateLeague(ctx context.Context, l arena.League, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, leagueKey(l.Slug), func(ctx context.Context, tx *db.Tx) error {
 		if err := checkPack(ctx, tx, l); err != nil {
 			return err
@@ -84,13 +84,13 @@ func checkPack(ctx context.Context, tx *db.Tx, l arena.League) error {
 }
 
 // League returns one league.
-func (s *Store) League(ctx context.Context, slug string) (arena.League, error) {
+func (s *Leagues) League(ctx context.Context, slug string) (arena.League, error) {
 	l, err := oneLeague(ctx, s.reader, slug, "")
 	return l, s.wrap(err, "read league %s", slug)
 }
 
 // Leagues returns all leagues, oldest first.
-func (s *Store) Leagues(ctx context.Context) ([]arena.League, error) {
+func (s *Leagues) Leagues(ctx context.Context) ([]arena.League, error) {
 	ls, err := leagueTable.All(ctx, s.reader, ` ORDER BY l.created_at, l.slug`)
 	return ls, s.wrap(err, "read leagues")
 }
@@ -100,7 +100,7 @@ func (s *Store) Leagues(ctx context.Context) ([]arena.League, error) {
 // and comes back. What is written: title, texts, status, settings, entry rules,
 // deadline, archive, schedule, next run and note. The audit entries that audit returns about the
 // change are stored with it. invalid: its pack does not exist.
-func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error) {
+func (s *Leagues) UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error) {
 	var after arena.League
 	err := s.write(ctx, leagueKey(slug), func(ctx context.Context, tx *db.Tx) error {
 		before, err := oneLeague(ctx, tx, slug, s.d.Lock("l"))
@@ -128,7 +128,7 @@ func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena
 
 // DeleteLeague deletes a league that never had a match, with its entries and
 // seasons, and stores the audit entries about it. conflict: it had one.
-func (s *Store) DeleteLeague(ctx context.Context, slug string, audit ...arena.LeagueAudit) error {
+func (s *Leagues) DeleteLeague(ctx context.Context, slug string, audit ...arena.LeagueAudit) error {
 	err := s.write(ctx, leagueKey(slug), func(ctx context.Context, tx *db.Tx) error {
 		before, err := oneLeague(ctx, tx, slug, s.d.Lock("l"))
 		if err != nil {
@@ -161,7 +161,7 @@ func (s *Store) DeleteLeague(ctx context.Context, slug string, audit ...arena.Le
 // Enter puts an agent into a league, with the audit entries about it; it may
 // have been there before. Entering twice changes nothing. not_found: the league
 // or the agent does not exist.
-func (s *Store) Enter(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error {
+func (s *Leagues) Enter(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := db.One(ctx, tx, db.ScanInt, `SELECT 1 FROM agents WHERE id = $1`, agentID); errors.Is(err, sql.ErrNoRows) {
 			return notFound("agent", agentID)
@@ -190,7 +190,7 @@ func enter(ctx context.Context, tx *db.Tx, league, agentID string, at time.Time)
 
 // Withdraw withdraws an agent from a league and stores the audit entries about
 // it. It returns not_found if the agent is not in the league.
-func (s *Store) Withdraw(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error {
+func (s *Leagues) Withdraw(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
 		n, err := db.Exec(ctx, tx, `UPDATE entries SET withdrawn_at = $1 WHERE league = $2 AND agent_id = $3 AND withdrawn_at = 0`,
 			db.Millis(at), league, agentID)

@@ -22,7 +22,7 @@ const blocked = `EXISTS (SELECT 1 FROM seats b JOIN agents ba ON ba.id = b.agent
 // freeToPlay is 1 for an agent a that has a free seat which no match that is
 // due waits for, else 0. Those matches are few, and are read first: an agent
 // may have played very many.
-func (s *Store) freeToPlay() string {
+func (s *Matches) freeToPlay() string {
 	return `CASE WHEN a.max_concurrent > (SELECT count(*) FROM seats p WHERE p.agent_id = a.id AND p.playing = 1)
 		AND NOT EXISTS (SELECT 1 FROM matches w CROSS JOIN seats ws WHERE w.status IN ('scheduled', 'ready') AND w.starts_at <= ` + s.d.Clock + `
 		AND ws.match_id = w.id AND ws.agent_id = a.id) THEN 1 ELSE 0 END`
@@ -33,7 +33,7 @@ func (s *Store) freeToPlay() string {
 // waiting first. Each claim raises the epoch, however
 // high it is. A due match is passed over, and becomes ready, while one of its
 // agents has no free seat; matches claimed in the same call count.
-func (s *Store) ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error) {
+func (s *Matches) ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ type endedLease struct {
 
 // endedLeases locks the matches that may be taken over, the longest overdue
 // first.
-func (s *Store) endedLeases(ctx context.Context, tx *db.Tx, limit int) ([]endedLease, error) {
+func (s *Matches) endedLeases(ctx context.Context, tx *db.Tx, limit int) ([]endedLease, error) {
 	return db.All(ctx, tx, func(r db.Row) (l endedLease, err error) {
 		return l, r.Scan(&l.match, &l.node, &l.epoch, &l.until, &l.overdue)
 	}, `SELECT m.id, m.node, m.epoch, m.lease_until, `+s.d.Clock+` - m.lease_until FROM matches m WHERE m.status = 'running'
@@ -122,13 +122,13 @@ func (s *Store) endedLeases(ctx context.Context, tx *db.Tx, limit int) ([]endedL
 
 // anyDue reports whether a running match has lost its node, or a match that is
 // due waits.
-func (s *Store) anyDue(ctx context.Context) (bool, error) {
+func (s *Matches) anyDue(ctx context.Context) (bool, error) {
 	found, err := db.All(ctx, s.reader, db.ScanInt, `SELECT CAST($1 AS BIGINT) WHERE EXISTS (SELECT 1 FROM matches m WHERE m.status = 'running' AND m.lease_until <= `+s.d.Clock+`)
 		OR EXISTS (SELECT 1 FROM matches m WHERE m.status IN ('scheduled', 'ready') AND m.starts_at <= `+s.d.Clock+`)`, 1) // with a value to bind: see markReady
 	return len(found) > 0, err
 }
 
-func (s *Store) claim(ctx context.Context, tx *db.Tx, id, node string, ttl time.Duration) error {
+func (s *Matches) claim(ctx context.Context, tx *db.Tx, id, node string, ttl time.Duration) error {
 	// A lease that expired while the match was being judged is an interruption:
 	// judging may have crashed or stalled its node. That node can revert it later
 	// (RevertInterruption). A released lease is no interruption, nor is one that
@@ -144,7 +144,7 @@ func (s *Store) claim(ctx context.Context, tx *db.Tx, id, node string, ttl time.
 }
 
 // markReady marks the due matches that wait for their agents.
-func (s *Store) markReady(ctx context.Context, tx *db.Tx) error {
+func (s *Matches) markReady(ctx context.Context, tx *db.Tx) error {
 	// With a value to bind, or the driver of PostgreSQL would not prepare it.
 	_, err := db.Exec(ctx, tx, `UPDATE matches SET status = $1 WHERE id IN (SELECT m.id FROM matches m
 		WHERE m.status = 'scheduled' AND m.starts_at <= `+s.d.Clock+`
@@ -154,7 +154,7 @@ func (s *Store) markReady(ctx context.Context, tx *db.Tx) error {
 
 // NextStart returns the earliest start that is still to come, the zero time
 // when there is none.
-func (s *Store) NextStart(ctx context.Context) (time.Time, error) {
+func (s *Matches) NextStart(ctx context.Context) (time.Time, error) {
 	at, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(m.starts_at), 0) FROM matches m
 		WHERE m.status IN ('scheduled', 'ready') AND m.starts_at > `+s.d.Clock)
 	return db.FromMillis(at), s.wrap(err, "read next start")
@@ -162,7 +162,7 @@ func (s *Store) NextStart(ctx context.Context) (time.Time, error) {
 
 // NextLeaseEnd returns the earliest time, by the database's clock, at which a
 // lease runs out that holds now; the zero time when there is none.
-func (s *Store) NextLeaseEnd(ctx context.Context) (time.Time, error) {
+func (s *Matches) NextLeaseEnd(ctx context.Context) (time.Time, error) {
 	at, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(m.lease_until), 0) FROM matches m
 		WHERE m.status = 'running' AND m.lease_until > `+s.d.Clock)
 	return db.FromMillis(at), s.wrap(err, "read next end of a lease")
@@ -172,7 +172,7 @@ func (s *Store) NextLeaseEnd(ctx context.Context) (time.Time, error) {
 // now and returns them, including ended ones whose match no other node has
 // claimed. It renews no other leases: the lease of an abandoned match must run
 // out.
-func (s *Store) RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) (held []arena.Lease, err error) {
+func (s *Matches) RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) (held []arena.Lease, err error) {
 	// Alone, and its rows in the order of their ids: it locks many.
 	ids := slices.Sorted(slices.Values(matchIDs))
 	err = s.writeAlone(ctx, node, func(ctx context.Context, tx *db.Tx) error {
@@ -197,7 +197,7 @@ func (s *Store) RenewLeases(ctx context.Context, node string, matchIDs []string,
 }
 
 // ReleaseLease ends a lease: any node may claim the match at once.
-func (s *Store) ReleaseLease(ctx context.Context, l arena.Lease) error {
+func (s *Matches) ReleaseLease(ctx context.Context, l arena.Lease) error {
 	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := s.fence(ctx, tx, l); err != nil {
 			return err
@@ -212,7 +212,7 @@ func (s *Store) ReleaseLease(ctx context.Context, l arena.Lease) error {
 // because the node that held l is alive and only lost its connection to the
 // database. A second call for a lease could revert the interruption of another
 // one, so a call whose outcome is unknown must not be repeated.
-func (s *Store) RevertInterruption(ctx context.Context, l arena.Lease) error {
+func (s *Matches) RevertInterruption(ctx context.Context, l arena.Lease) error {
 	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {
 		_, err := db.Exec(ctx, tx, `UPDATE matches SET interruptions = interruptions - 1 WHERE id = $1 AND epoch > $2 AND node <> $3
 			AND status = 'running' AND interruptions > 0`, l.MatchID, l.Epoch, l.Node)
@@ -230,7 +230,7 @@ type fenced struct {
 
 // fence locks a match's row for a runner. lease_lost: the match is not
 // running, or a later claim has a higher epoch (threat C2).
-func (s *Store) fence(ctx context.Context, tx *db.Tx, l arena.Lease) (fenced, error) {
+func (s *Matches) fence(ctx context.Context, tx *db.Tx, l arena.Lease) (fenced, error) {
 	f, err := db.One(ctx, tx, func(r db.Row) (f fenced, err error) {
 		return f, r.Scan(&f.league, &f.round, &f.roundOpen)
 	}, `SELECT m.league, m.round, m.round_open FROM matches m WHERE m.id = $1 AND m.epoch = $2 AND m.status = 'running'`+

@@ -68,7 +68,7 @@ func checkLimit(limit int) error {
 const maxNamed = 16
 
 // Matches lists matches with their seats in the order of the filter.
-func (s *Store) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) (items []arena.Match, next string, err error) {
+func (s *Matches) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) (items []arena.Match, next string, err error) {
 	kind, key := listMatches, func(m arena.Match) string { return m.ID }
 	if f.ByStart() {
 		kind, key = listStarts, startKey

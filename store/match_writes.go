@@ -61,7 +61,7 @@ var openMatchTable = db.NewTable("matches", "m",
 var updateMatches = db.NewUpdate(openMatchTable, []string{"id"}, []string{"seq", "round", "round_open", "judging"})
 
 // writeMatch queues a match write and returns the events that it stored.
-func (s *Store) writeMatch(ctx context.Context, w *matchWrite) ([]arena.Event, error) {
+func (s *Matches) writeMatch(ctx context.Context, w *matchWrite) ([]arena.Event, error) {
 	err := s.pool.Do(ctx, writer.Write[*matchWrite]{Key: w.lease.MatchID, Combined: w, Run: func(ctx context.Context, tx *db.Tx) error {
 		if err := s.runMatchWrites(ctx, tx, []*matchWrite{w}); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (w *matchWrite) Outcome() error { return w.err }
 
 // runMatchWrites runs the writes in one transaction. An error undoes all; a
 // rejected write has its own.
-func (s *Store) runMatchWrites(ctx context.Context, tx *db.Tx, writes []*matchWrite) error {
+func (s *Matches) runMatchWrites(ctx context.Context, tx *db.Tx, writes []*matchWrite) error {
 	if err := s.lockMatches(ctx, tx, writes); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s *Store) runMatchWrites(ctx context.Context, tx *db.Tx, writes []*matchWr
 
 // lockMatches locks the rows of all matches, in the order of their ids, and
 // checks each write against its own (threat C2).
-func (s *Store) lockMatches(ctx context.Context, tx *db.Tx, writes []*matchWrite) error {
+func (s *Matches) lockMatches(ctx context.Context, tx *db.Tx, writes []*matchWrite) error {
 	matches := make(map[string]*openMatch, len(writes))
 	var ids []string
 	for _, w := range writes {
@@ -273,7 +273,7 @@ func (o *closeRound) check(w *matchWrite) {
 	}
 }
 
-func (s *Store) closeRounds(ctx context.Context, tx *db.Tx, writes []*matchWrite) error {
+func (s *Matches) closeRounds(ctx context.Context, tx *db.Tx, writes []*matchWrite) error {
 	now := s.now()
 	rounds := make([]roundRow, 0, count[*closeRound](writes))
 	var answers, last []answerRow

@@ -89,7 +89,7 @@ func saveAtOnce(t *testing.T, s *store.Store, matches []arena.Match, calls []ans
 		e := arena.Event{At: m.CreatedAt, Round: a.Round, AgentID: a.AgentID, Type: arena.EventSeatOutcome, Body: json.RawMessage(`{}`)}
 		ready := s.Queued() + 1
 		saves.Go(func() {
-			stored, err := s.SaveAnswer(ctx, l, a, []arena.Delivery{d}, []arena.Event{e, e})
+			stored, err := s.Matches.SaveAnswer(ctx, l, a, []arena.Delivery{d}, []arena.Event{e, e})
 			mu.Lock()
 			defer mu.Unlock()
 			want := 2
@@ -111,7 +111,7 @@ func saveAtOnce(t *testing.T, s *store.Store, matches []arena.Match, calls []ans
 	held.Wait()
 	saves.Wait()
 	for i, m := range matches {
-		log, err := s.EventsAfter(ctx, m.ID, 0, 100)
+		log, err := s.Matches.EventsAfter(ctx, m.ID, 0, 100)
 		check(t, err)
 		seen := map[int64]bool{}
 		for _, seq := range seqs[i] {
@@ -131,22 +131,22 @@ func saveAtOnce(t *testing.T, s *store.Store, matches []arena.Match, calls []ans
 func openMatches(t *testing.T, s *store.Store, matches, seats int) []arena.Match {
 	t.Helper()
 	ctx, at := t.Context(), time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
-	check(t, s.CreateOwner(ctx, arena.Owner{ID: "ow_1", CreatedAt: at}, arena.Token{ID: "to_1", OwnerID: "ow_1", Scope: arena.ScopeOwner}))
-	check(t, s.CreateLeague(ctx, arena.League{Slug: "trivia", Status: arena.LeagueOpen, CreatedAt: at}))
+	check(t, s.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow_1", CreatedAt: at}, arena.Token{ID: "to_1", OwnerID: "ow_1", Scope: arena.ScopeOwner}))
+	check(t, s.Leagues.CreateLeague(ctx, arena.League{Slug: "trivia", Status: arena.LeagueOpen, CreatedAt: at}))
 	for i := range matches {
 		m := arena.Match{ID: fmt.Sprintf("m_%d", i), League: "trivia", CreatedAt: at, StartsAt: at}
 		for j := range seats {
 			id := fmt.Sprintf("ag_%d_%d", i, j)
-			check(t, s.CreateAgent(ctx, arena.Agent{ID: id, OwnerID: "ow_1", Name: id, CreatedAt: at}))
+			check(t, s.Agents.CreateAgent(ctx, arena.Agent{ID: id, OwnerID: "ow_1", Name: id, CreatedAt: at}))
 			m.Seats = append(m.Seats, arena.Seat{No: j, AgentID: id})
 		}
-		_, err := s.CreateMatch(ctx, m, arena.Event{At: at, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)})
+		_, err := s.Matches.CreateMatch(ctx, m, arena.Event{At: at, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)})
 		check(t, err)
 	}
-	claimed, err := s.ClaimMatches(ctx, "nd_1", time.Hour, matches)
+	claimed, err := s.Matches.ClaimMatches(ctx, "nd_1", time.Hour, matches)
 	check(t, err)
 	for _, m := range claimed {
-		_, err := s.OpenRound(ctx, m.Lease, arena.Round{No: 1, OpenedAt: at}, nil)
+		_, err := s.Matches.OpenRound(ctx, m.Lease, arena.Round{No: 1, OpenedAt: at}, nil)
 		check(t, err)
 	}
 	return claimed
@@ -174,14 +174,14 @@ func TestMatchWrites_reveal(t *testing.T) {
 	}
 	say := func(m arena.Match, text string) {
 		t.Helper()
-		check(t, second(s.AppendEvents(ctx, m.ID, m.Seats[0].AgentID, []arena.Event{{
+		check(t, second(s.Matches.AppendEvents(ctx, m.ID, m.Seats[0].AgentID, []arena.Event{{
 			At: m.CreatedAt, Type: arena.EventThinking, Body: json.RawMessage(`{}`), Hidden: json.RawMessage(`"` + text + `"`),
 		}})))
 	}
 	revealed := make([]string, len(matches))
 	closeRound := func(n, round int) error {
 		c := arena.RoundClose{Round: round, Seats: matches[n].Seats}
-		return second(s.CloseRound(ctx, matches[n].Lease, c, func(hidden []arena.Event) ([]arena.Event, error) {
+		return second(s.Matches.CloseRound(ctx, matches[n].Lease, c, func(hidden []arena.Event) ([]arena.Event, error) {
 			revealed[n] = "" // it may run more than once
 			for _, e := range hidden {
 				revealed[n] += string(e.Hidden)
@@ -191,7 +191,7 @@ func TestMatchWrites_reveal(t *testing.T) {
 	}
 	say(matches[1], "before")
 	check(t, closeRound(1, 1))
-	check(t, second(s.OpenRound(ctx, matches[1].Lease, arena.Round{No: 2, OpenedAt: matches[1].CreatedAt}, nil)))
+	check(t, second(s.Matches.OpenRound(ctx, matches[1].Lease, arena.Round{No: 2, OpenedAt: matches[1].CreatedAt}, nil)))
 	for n, text := range []string{"first", "second", "open"} {
 		say(matches[n], text)
 	}

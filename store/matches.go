@@ -172,7 +172,7 @@ func loadMatches(ctx context.Context, q db.Querier, rest string, args ...any) ([
 // first event of its log and the audit entries about it. A zero StartsAt means
 // at once. not_found: the league does not exist; invalid: an agent does not
 // exist, is retired, or has two seats.
-func (s *Store) CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
+func (s *Matches) CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
 	e, _, err := s.create(ctx, m, e, "", 0, audit)
 	return e, err
 }
@@ -181,13 +181,13 @@ func (s *Store) CreateMatch(ctx context.Context, m arena.Match, e arena.Event, a
 // database's clock, when it starts at once. The lease is zero when the match must
 // wait for a claim: it starts later, one of its agents has no free seat or an
 // older due match waits for it, or another transaction is claiming.
-func (s *Store) CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration, audit ...arena.AuditEntry) (arena.Event, arena.Lease, error) {
+func (s *Matches) CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration, audit ...arena.AuditEntry) (arena.Event, arena.Lease, error) {
 	return s.create(ctx, m, e, node, ttl, audit)
 }
 
 // create stores a match, under a lease unless node is "" or the match has to
 // wait.
-func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration, audit []arena.AuditEntry) (arena.Event, arena.Lease, error) {
+func (s *Matches) create(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration, audit []arena.AuditEntry) (arena.Event, arena.Lease, error) {
 	if m.StartsAt.IsZero() {
 		m.StartsAt = m.CreatedAt
 	}
@@ -240,7 +240,7 @@ type creation struct {
 	lease   arena.Lease
 }
 
-func (s *Store) createIn(ctx context.Context, tx *db.Tx, c *creation) error {
+func (s *Matches) createIn(ctx context.Context, tx *db.Tx, c *creation) error {
 	c.lease = arena.Lease{}
 	claims, m := false, &c.row.Match
 	if c.node != "" && !m.StartsAt.After(m.CreatedAt) {
@@ -258,7 +258,7 @@ func (s *Store) createIn(ctx context.Context, tx *db.Tx, c *creation) error {
 		if !c.reserve {
 			return errBudgets
 		}
-		if reserved, err = s.Reserve(ctx, tx, agents, m.Settings, m.StartsAt); err != nil {
+		if reserved, err = s.budgets.Reserve(ctx, tx, agents, m.Settings, m.StartsAt); err != nil {
 			return err
 		}
 	}
@@ -294,7 +294,7 @@ func (s *Store) createIn(ctx context.Context, tx *db.Tx, c *creation) error {
 // checkSeats rejects invalid seats and, when askFree, reports whether every agent
 // can start at once. That holds only under the lock of claims. agents are those of
 // the seats, with the fields that their budgets need.
-func (s *Store) checkSeats(ctx context.Context, q db.Querier, seats []arena.Seat, askFree bool) (free bool, agents []arena.Agent, err error) {
+func (s *Matches) checkSeats(ctx context.Context, q db.Querier, seats []arena.Seat, askFree bool) (free bool, agents []arena.Agent, err error) {
 	taken := make(map[string]bool, len(seats))
 	ids := make([]string, len(seats))
 	for i, seat := range seats {
@@ -340,7 +340,7 @@ func (s *Store) checkSeats(ctx context.Context, q db.Querier, seats []arena.Seat
 }
 
 // Match returns one match with its seats, both as they were at one moment.
-func (s *Store) Match(ctx context.Context, id string) (arena.Match, error) {
+func (s *Matches) Match(ctx context.Context, id string) (arena.Match, error) {
 	var m arena.Match
 	err := s.view(ctx, func(q db.Querier) error {
 		found, err := loadMatches(ctx, q, ` WHERE m.id = $1`, id)
@@ -357,7 +357,7 @@ func (s *Store) Match(ctx context.Context, id string) (arena.Match, error) {
 
 // LiveMatches returns a league's matches that are not over, with their seats,
 // first to start first.
-func (s *Store) LiveMatches(ctx context.Context, league string) ([]arena.Match, error) {
+func (s *Matches) LiveMatches(ctx context.Context, league string) ([]arena.Match, error) {
 	var matches []arena.Match
 	err := s.view(ctx, func(q db.Querier) (err error) {
 		matches, err = loadMatches(ctx, q, ` WHERE m.league = $1 AND m.status IN ('scheduled', 'ready', 'running')`, league)
@@ -375,7 +375,7 @@ func (s *Store) LiveMatches(ctx context.Context, league string) ([]arena.Match, 
 // over, with the last event of its log and the audit entries about it. It ends
 // the lease of a running match. conflict: the match is over, or it has begun and
 // cannot be canceled.
-func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
+func (s *Matches) EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
 	if status != arena.MatchCancelled && status != arena.MatchVoid {
 		return arena.Event{}, fmt.Errorf("end match %s: status %q is neither cancelled nor void", id, status)
 	}

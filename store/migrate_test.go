@@ -128,7 +128,7 @@ func TestMigrate_Forward(t *testing.T) {
 				if state := wholeState(t, s); len(state["matches"].([]arena.Match)) < 6 {
 					t.Errorf("matches: %+v", state["matches"])
 				}
-				if _, err := s.CheckRatings(t.Context()); err != nil {
+				if _, err := s.Ratings.CheckRatings(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})

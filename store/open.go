@@ -36,23 +36,64 @@ type Options struct {
 	Now    func() time.Time
 }
 
-// Store keeps the arena's rows. Its methods may be called from many
-// goroutines.
+// Store is an open database: one value for each subject.
 type Store struct {
-	*mailbox.Messages
-	*mailbox.Relay
-	*mailbox.PulledTasks
-	*results.Games
-	*certificates.Files
-	*budgets.Uses
-	*people.Access
-	*outbox.Outbox
+	*core
 
+	Accounts     *Accounts
+	People       *people.Access
+	Agents       *Agents
+	Keys         *Keys
+	Leagues      *Leagues
+	Packs        *Packs
+	Matches      *Matches
+	Ratings      *Ratings
+	Games        *results.Games
+	Budgets      *budgets.Uses
+	Operations   *Operations
+	Outbox       *outbox.Outbox
+	Certificates *certificates.Files
+
+	// What protocols keep.
+	Protocols   *Protocols
+	Messages    *mailbox.Messages
+	Relay       *mailbox.Relay
+	PulledTasks *mailbox.PulledTasks
+
+	once   sync.Once
+	closed error
+}
+
+// The subjects of this package. Where a transaction of one changes rows of another,
+// it calls the other's functions.
+type (
+	// Accounts are owners, people and their tokens.
+	Accounts struct{ *core }
+	// Agents are agents with their health, pauses and deliveries.
+	Agents struct{ *core }
+	// Keys are the keys that the arena signs with.
+	Keys struct{ *core }
+	// Leagues are leagues with their entries and seasons.
+	Leagues struct{ *core }
+	// Packs are task packs and scripts of games.
+	Packs struct{ *core }
+	// Matches are matches with their leases, rounds, answers, verdicts and logs.
+	Matches struct{ *core }
+	// Ratings are ratings and other figures of agents that follow from results.
+	Ratings struct{ *core }
+	// Operations are the nodes of an arena, their jobs, and the audit log.
+	Operations struct{ *core }
+	// Protocols are conversations and peers of agents.
+	Protocols struct{ *core }
+)
+
+// core is what the subjects share.
+type core struct {
 	log    *slog.Logger
 	now    func() time.Time
 	db     *db.DB
 	d      db.Dialect
-	base   *base.Base // of the groups of rows
+	base   *base.Base
 	reader *db.Handle // several connections that cannot write
 	writer *db.Handle // the writer pool's
 	pool   *writer.Pool[*matchWrite]
@@ -65,8 +106,16 @@ type Store struct {
 	fits     sync.Map     // of arena.Fit by league, as they were last read
 	forgot   atomic.Int64 // commits at the last call of Forget
 
-	once   sync.Once
-	closed error
+	// What transactions of several subjects call.
+	accounts *Accounts
+	people   *people.Access
+	agents   *Agents
+	leagues  *Leagues
+	packs    *Packs
+	matches  *Matches
+	ratings  *Ratings
+	outbox   *outbox.Outbox
+	budgets  *budgets.Uses
 }
 
 // Open connects to the database that databaseURL names: "sqlite:FILE" (made
@@ -78,34 +127,34 @@ func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 	if o.Logger == nil || o.Now == nil {
 		return nil, errors.New("store: Logger and Now are required")
 	}
-	s := &Store{log: o.Logger, now: o.Now, archives: newArchiveCache(archiveCacheBytes, o.Now)}
+	c := &core{log: o.Logger, now: o.Now, archives: newArchiveCache(archiveCacheBytes, o.Now)}
+	c.accounts, c.agents, c.leagues, c.packs, c.matches, c.ratings = &Accounts{c}, &Agents{c}, &Leagues{c}, &Packs{c}, &Matches{c}, &Ratings{c}
 	var err error
-	if s.packer, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
+	if c.packer, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
 		zstd.WithWindowSize(packWindow)); err != nil {
 		return nil, fmt.Errorf("make compressor: %w", err)
 	}
-	if s.unpacker, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0)); err != nil {
+	if c.unpacker, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0)); err != nil {
 		return nil, fmt.Errorf("make decompressor: %w", err)
 	}
 	opened, err := db.Open(ctx, databaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	s.db, s.d, s.reader, s.writer = opened, opened.Dialect, opened.Reader, opened.Writer
-	s.insertClaimed = newInsertClaimed(s.d)
-	if s.pool, err = writer.New(writer.Options[*matchWrite]{Handle: s.writer, Dialect: s.d, RunCombined: s.runMatchWrites}); err != nil {
+	c.db, c.d, c.reader, c.writer = opened, opened.Dialect, opened.Reader, opened.Writer
+	c.insertClaimed = newInsertClaimed(c.d)
+	if c.pool, err = writer.New(writer.Options[*matchWrite]{Handle: c.writer, Dialect: c.d, RunCombined: c.matches.runMatchWrites}); err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	s.base = base.New(opened, o.Now, func(ctx context.Context, key string, alone bool, run func(context.Context, *db.Tx) error) error {
-		return s.pool.Do(ctx, writer.Write[*matchWrite]{Key: key, Run: run, Alone: alone})
+	c.base = base.New(opened, o.Now, func(ctx context.Context, key string, alone bool, run func(context.Context, *db.Tx) error) error {
+		return c.pool.Do(ctx, writer.Write[*matchWrite]{Key: key, Run: run, Alone: alone})
 	})
-	s.Access = people.New(s.base)
-	s.Messages, s.Relay, s.PulledTasks = mailbox.NewMessages(s.base), mailbox.NewRelay(s.base), mailbox.NewPulledTasks(s.base)
-	s.Games = results.NewGames(s.base)
-	s.Files = certificates.NewFiles(s.base)
-	s.Outbox = outbox.New(s.base)
-	s.Uses = budgets.NewUses(s.base)
-	return s, nil
+	c.people, c.outbox, c.budgets = people.New(c.base), outbox.New(c.base), budgets.NewUses(c.base)
+	return &Store{
+		core: c, Accounts: c.accounts, People: c.people, Agents: c.agents, Keys: &Keys{c}, Leagues: c.leagues, Packs: c.packs, Matches: c.matches,
+		Ratings: c.ratings, Games: results.NewGames(c.base), Budgets: c.budgets, Operations: &Operations{c}, Outbox: c.outbox, Certificates: certificates.NewFiles(c.base),
+		Protocols: &Protocols{c}, Messages: mailbox.NewMessages(c.base), Relay: mailbox.NewRelay(c.base), PulledTasks: mailbox.NewPulledTasks(c.base),
+	}, nil
 }
 
 // Close runs the writes that wait, refuses more, and closes the connections.
@@ -224,23 +273,23 @@ func (s *Store) ErrorStats() ErrorStats {
 
 // write queues run and waits for its outcome. key names the row that it
 // locks first.
-func (s *Store) write(ctx context.Context, key string, run func(context.Context, *db.Tx) error) error {
+func (s *core) write(ctx context.Context, key string, run func(context.Context, *db.Tx) error) error {
 	return s.base.Write(ctx, key, run)
 }
 
 // writeAlone is write for operations that hold a lock of the whole cluster or
 // take long.
-func (s *Store) writeAlone(ctx context.Context, key string, run func(context.Context, *db.Tx) error) error {
+func (s *core) writeAlone(ctx context.Context, key string, run func(context.Context, *db.Tx) error) error {
 	return s.base.WriteAlone(ctx, key, run)
 }
 
 // view runs read inside one transaction whose statements see one state.
-func (s *Store) view(ctx context.Context, read func(q db.Querier) error) error {
+func (s *core) view(ctx context.Context, read func(q db.Querier) error) error {
 	return s.base.View(ctx, read)
 }
 
 // wrap adds the failed operation to an error, and counts it.
-func (s *Store) wrap(err error, format string, args ...any) error {
+func (s *core) wrap(err error, format string, args ...any) error {
 	return s.base.Wrap(err, format, args...)
 }
 

@@ -16,7 +16,7 @@ import (
 const nodeKept = time.Hour
 
 // Heartbeat stores a node's heartbeat.
-func (s *Store) Heartbeat(ctx context.Context, n arena.Node) error {
+func (s *Operations) Heartbeat(ctx context.Context, n arena.Node) error {
 	err := s.write(ctx, n.ID, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := db.Exec(ctx, tx, `INSERT INTO nodes (node, version, started_at, seen_at, draining, last_error, last_error_at)
 			VALUES ($1, $2, $3, `+s.d.Clock+`, $4, $5, $6) ON CONFLICT (node) DO UPDATE SET seen_at = excluded.seen_at,
@@ -38,7 +38,7 @@ const (
 
 // Operations returns the nodes, the queue, the rounds that are open and the
 // slowest agents, all of one moment.
-func (s *Store) Operations(ctx context.Context) (arena.Operations, error) {
+func (s *Operations) Operations(ctx context.Context) (arena.Operations, error) {
 	var o arena.Operations
 	err := s.view(ctx, func(q db.Querier) (err error) {
 		if o.Nodes, err = s.nodes(ctx, q); err != nil {
@@ -72,7 +72,7 @@ func scanOpenRound(r db.Row) (o arena.OpenRound, err error) {
 
 // nodes returns the nodes with a recent heartbeat and those that hold a
 // match, by id. A node with a valid lease is alive.
-func (s *Store) nodes(ctx context.Context, q db.Querier) ([]arena.Node, error) {
+func (s *Operations) nodes(ctx context.Context, q db.Querier) ([]arena.Node, error) {
 	return db.All(ctx, q, func(r db.Row) (n arena.Node, err error) {
 		return n, r.Scan(&n.ID, &n.Version, db.IntoTime(&n.StartedAt), db.IntoTime(&n.SeenAt), &n.Alive, &n.Draining, &n.LastError,
 			db.IntoTime(&n.LastErrorAt), &n.Matches)
@@ -86,7 +86,7 @@ func (s *Store) nodes(ctx context.Context, q db.Querier) ([]arena.Node, error) {
 }
 
 // Banner returns the text that every page shows; the zero value is none.
-func (s *Store) Banner(ctx context.Context) (arena.Banner, error) {
+func (s *Operations) Banner(ctx context.Context) (arena.Banner, error) {
 	b, err := readBanner(ctx, s.reader, "")
 	return b, s.wrap(err, "read the banner")
 }
@@ -103,7 +103,7 @@ func readBanner(ctx context.Context, q db.Querier, lock string) (arena.Banner, e
 
 // SetBanner replaces the text that every page shows. The audit entries that
 // audit returns about the change are stored with it.
-func (s *Store) SetBanner(ctx context.Context, b arena.Banner, audit ...arena.BannerAudit) error {
+func (s *Operations) SetBanner(ctx context.Context, b arena.Banner, audit ...arena.BannerAudit) error {
 	err := s.write(ctx, "banner", func(ctx context.Context, tx *db.Tx) error {
 		before, err := readBanner(ctx, tx, s.d.Lock("b"))
 		if err != nil {
@@ -121,7 +121,7 @@ func (s *Store) SetBanner(ctx context.Context, b arena.Banner, audit ...arena.Ba
 // ClaimTick reports whether the caller is the one in the cluster that runs a job
 // now: one claim is granted per interval, by the database's clock (threats C3, C7).
 // Intervals count from the first claim, so that a late one delays none after it.
-func (s *Store) ClaimTick(ctx context.Context, job string, every time.Duration) (bool, error) {
+func (s *Operations) ClaimTick(ctx context.Context, job string, every time.Duration) (bool, error) {
 	var won bool
 	err := s.write(ctx, job, func(ctx context.Context, tx *db.Tx) error {
 		// The clock is read once the row is locked: another node may have claimed since.
@@ -136,14 +136,14 @@ func (s *Store) ClaimTick(ctx context.Context, job string, every time.Duration) 
 
 // LastTick returns when the interval began in which a job was claimed last, by the
 // database's clock; zero: never.
-func (s *Store) LastTick(ctx context.Context, job string) (time.Time, error) {
+func (s *Operations) LastTick(ctx context.Context, job string) (time.Time, error) {
 	at, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(max(tick), 0) FROM ticks WHERE job = $1`, job)
 	return db.FromMillis(at), s.wrap(err, "read last tick of job %s", job)
 }
 
 // Meetings returns the duels of a league that start at or after since and were
 // not cancelled or void, oldest first. At is when the match starts.
-func (s *Store) Meetings(ctx context.Context, league string, since time.Time) ([]arena.Meeting, error) {
+func (s *Operations) Meetings(ctx context.Context, league string, since time.Time) ([]arena.Meeting, error) {
 	meetings, err := db.All(ctx, s.reader, func(r db.Row) (m arena.Meeting, err error) {
 		return m, r.Scan(&m.A, &m.B, db.IntoTime(&m.At))
 	}, `SELECT a.agent_id, b.agent_id, m.starts_at FROM matches m
@@ -155,7 +155,7 @@ func (s *Store) Meetings(ctx context.Context, league string, since time.Time) ([
 }
 
 // Counts returns the sizes of the whole arena.
-func (s *Store) Counts(ctx context.Context) (arena.Counts, error) {
+func (s *Operations) Counts(ctx context.Context) (arena.Counts, error) {
 	counts := arena.Counts{Agents: map[arena.AgentStatus]int{}, Matches: map[arena.MatchStatus]int{}}
 	type line struct {
 		status string
@@ -191,7 +191,7 @@ func (s *Store) Counts(ctx context.Context) (arena.Counts, error) {
 
 // Audit appends an entry to the audit log. Entries never change. An entry
 // about a change of rows is stored by the method that changes them.
-func (s *Store) Audit(ctx context.Context, e arena.AuditEntry) error {
+func (s *Operations) Audit(ctx context.Context, e arena.AuditEntry) error {
 	e.ID = cmp.Or(e.ID, arena.NewID(arena.AuditPrefix, e.At))
 	err := s.write(ctx, e.ID, func(ctx context.Context, tx *db.Tx) error { return base.InsertAudit(ctx, tx, e) })
 	return s.wrap(err, "audit %s", e.Action)
@@ -212,7 +212,7 @@ func auditChange[T any, A ~func(before, after T) (arena.AuditEntry, error)](ctx 
 }
 
 // AuditLog lists the entries, newest first.
-func (s *Store) AuditLog(ctx context.Context, f arena.AuditFilter, p arena.Page) ([]arena.AuditEntry, string, error) {
+func (s *Operations) AuditLog(ctx context.Context, f arena.AuditFilter, p arena.Page) ([]arena.AuditEntry, string, error) {
 	after, err := listAudit.open(p)
 	if err != nil {
 		return nil, "", err

@@ -20,7 +20,7 @@ var updateTokenUses = db.NewUpdate(tokenUseTable, []string{"id"}, []string{"last
 
 // NoteTokenUses stores the last uses of tokens, one of each, in one
 // transaction. Revoked tokens stay as they are.
-func (s *Store) NoteTokenUses(ctx context.Context, uses []arena.TokenUse) error {
+func (s *Accounts) NoteTokenUses(ctx context.Context, uses []arena.TokenUse) error {
 	if len(uses) == 0 {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (s *Store) NoteTokenUses(ctx context.Context, uses []arena.TokenUse) error 
 // RotateToken stores fresh in the place of a token of the same owner and agent,
 // which ends at a time, with the audit entries about it. not_found: the token is
 // another's, unknown, revoked, or ends before that time already.
-func (s *Store) RotateToken(ctx context.Context, oldID string, fresh arena.Token, ends time.Time, audit ...arena.AuditEntry) error {
+func (s *Accounts) RotateToken(ctx context.Context, oldID string, fresh arena.Token, ends time.Time, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, oldID, func(ctx context.Context, tx *db.Tx) error {
 		now := s.now()
 		revoked := time.Time{}
@@ -112,7 +112,7 @@ func erasePersonal(ctx context.Context, tx *db.Tx, ownerID string, at time.Time)
 // retires its agents, deletes its identities and messages, and replaces names.
 // Results stay under the ids. The audit entries about it are stored with it. Done again, it
 // deletes what has come since. not_found: there is no such owner.
-func (s *Store) EraseOwner(ctx context.Context, e arena.OwnerErasure, audit ...arena.AuditEntry) error {
+func (s *Accounts) EraseOwner(ctx context.Context, e arena.OwnerErasure, audit ...arena.AuditEntry) error {
 	err := s.writeAlone(ctx, e.OwnerID, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := oneOwner(ctx, tx, e.OwnerID, s.d.Lock("o")); err != nil {
 			return err
@@ -145,7 +145,7 @@ func (s *Store) EraseOwner(ctx context.Context, e arena.OwnerErasure, audit ...a
 
 // OwnerErasures lists the owners whose personal data was deleted, oldest first,
 // after an id.
-func (s *Store) OwnerErasures(ctx context.Context, after string, limit int) ([]arena.OwnerErasure, error) {
+func (s *Accounts) OwnerErasures(ctx context.Context, after string, limit int) ([]arena.OwnerErasure, error) {
 	found, err := db.All(ctx, s.reader, scanErasure, `SELECT x.owner_id, x.at FROM erased_owners x WHERE x.owner_id > $1 ORDER BY x.owner_id LIMIT $2`, after, limit)
 	return found, s.wrap(err, "list erased owners")
 }
@@ -155,7 +155,7 @@ func scanErasure(r db.Row) (e arena.OwnerErasure, err error) {
 }
 
 // UnfinishedErasures lists at most limit erased owners with texts in matches.
-func (s *Store) UnfinishedErasures(ctx context.Context, limit int) ([]arena.OwnerErasure, error) {
+func (s *Accounts) UnfinishedErasures(ctx context.Context, limit int) ([]arena.OwnerErasure, error) {
 	found, err := db.All(ctx, s.reader, scanErasure, `SELECT x.owner_id, x.at FROM erased_owners x WHERE x.done_at = 0 ORDER BY x.owner_id LIMIT $1`, limit)
 	return found, s.wrap(err, "list unfinished erasures")
 }
@@ -166,7 +166,7 @@ const overStatuses = `('finished', 'void', 'cancelled')`
 // ErasableSeats returns at most limit seats of an erased owner whose texts are
 // left, in matches that are over, and how many seats it has in matches that are
 // not.
-func (s *Store) ErasableSeats(ctx context.Context, ownerID string, limit int) (seats []arena.SeatTexts, open int, err error) {
+func (s *Accounts) ErasableSeats(ctx context.Context, ownerID string, limit int) (seats []arena.SeatTexts, open int, err error) {
 	const of = ` FROM agents a JOIN seats s ON s.agent_id = a.id JOIN matches m ON m.id = s.match_id WHERE a.owner_id = $1 AND m.status `
 	seats, err = db.All(ctx, s.reader, func(r db.Row) (x arena.SeatTexts, err error) {
 		return x, r.Scan(&x.MatchID, &x.AgentID)
@@ -182,7 +182,7 @@ func (s *Store) ErasableSeats(ctx context.Context, ownerID string, limit int) (s
 
 // FinishErasure deletes what has come since an owner was erased, and records that
 // no texts of it are left in matches.
-func (s *Store) FinishErasure(ctx context.Context, ownerID string) error {
+func (s *Accounts) FinishErasure(ctx context.Context, ownerID string) error {
 	err := s.writeAlone(ctx, ownerID, func(ctx context.Context, tx *db.Tx) error {
 		if err := erasePersonal(ctx, tx, ownerID, s.now()); err != nil {
 			return err
@@ -195,7 +195,7 @@ func (s *Store) FinishErasure(ctx context.Context, ownerID string) error {
 
 // Identities returns the identities of an owner at OIDC issuers: who they are, and
 // nothing that the issuer said about them.
-func (s *Store) Identities(ctx context.Context, ownerID string) ([]arena.Identity, error) {
+func (s *Accounts) Identities(ctx context.Context, ownerID string) ([]arena.Identity, error) {
 	found, err := db.All(ctx, s.reader, func(r db.Row) (i arena.Identity, err error) { return i, r.Scan(&i.Issuer, &i.Subject) },
 		`SELECT i.issuer, i.subject FROM identities i WHERE i.owner_id = $1 ORDER BY i.issuer, i.subject`, ownerID)
 	return found, s.wrap(err, "read identities of owner %s", ownerID)

@@ -76,7 +76,7 @@ func (t taskRow) packTask() arena.PackTask {
 
 // CreatePack stores a pack with its tasks, numbered from 0, and the audit
 // entries about it; its count is len(tasks) whatever p says.
-func (s *Store) CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task, audit ...arena.AuditEntry) error {
+func (s *Packs) CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task, audit ...arena.AuditEntry) error {
 	rows := make([]taskRow, len(tasks))
 	for i, t := range tasks {
 		var err error
@@ -98,7 +98,7 @@ func (s *Store) CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task
 }
 
 // Pack returns one pack.
-func (s *Store) Pack(ctx context.Context, id string) (arena.Pack, error) {
+func (s *Packs) Pack(ctx context.Context, id string) (arena.Pack, error) {
 	p, err := onePack(ctx, s.reader, id, "")
 	return p, s.wrap(err, "read pack %s", id)
 }
@@ -113,7 +113,7 @@ func onePack(ctx context.Context, q db.Querier, id, lock string) (arena.Pack, er
 }
 
 // Packs lists packs, newest first.
-func (s *Store) Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, error) {
+func (s *Packs) Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, error) {
 	after, err := listPacks.open(p)
 	if err != nil {
 		return nil, "", err
@@ -131,7 +131,7 @@ func (s *Store) Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, 
 }
 
 // Task returns task n of a pack, 0 <= n < Pack.Tasks, else not_found.
-func (s *Store) Task(ctx context.Context, packID string, n int) (arena.Task, error) {
+func (s *Packs) Task(ctx context.Context, packID string, n int) (arena.Task, error) {
 	t, err := taskTable.One(ctx, s.reader, ` WHERE t.pack_id = $1 AND t.n = $2`, packID, n)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = arena.Errorf(arena.CodeNotFound, "there is no task %d in pack %q", n, packID)
@@ -141,7 +141,7 @@ func (s *Store) Task(ctx context.Context, packID string, n int) (arena.Task, err
 
 // EachTask calls visit with every task of a pack that is in use, in order, until
 // it returns an error, which comes back.
-func (s *Store) EachTask(ctx context.Context, packID string, visit func(n int, task arena.Task) error) error {
+func (s *Packs) EachTask(ctx context.Context, packID string, visit func(n int, task arena.Task) error) error {
 	const page = 512
 	for from := 0; ; {
 		tasks, err := taskTable.All(ctx, s.reader, ` WHERE t.pack_id = $1 AND t.n >= $2 AND t.removed_at = 0 AND t.replaced_by = 0 ORDER BY t.n LIMIT $3`, packID, from, page)
@@ -161,7 +161,7 @@ func (s *Store) EachTask(ctx context.Context, packID string, visit func(n int, t
 }
 
 // PackTasks lists the tasks of a pack by number, removed and changed ones too.
-func (s *Store) PackTasks(ctx context.Context, packID string, p arena.Page) ([]arena.PackTask, string, error) {
+func (s *Packs) PackTasks(ctx context.Context, packID string, p arena.Page) ([]arena.PackTask, string, error) {
 	after, err := listTasks.open(p)
 	if err != nil {
 		return nil, "", err
@@ -197,7 +197,7 @@ func taskSource(packID string, n int) string { return packID + "/" + strconv.Ito
 
 // taskRounds counts the rounds of a pack's tasks by source. It reads all rounds:
 // an index would cost every round that is played.
-func (s *Store) taskRounds(ctx context.Context, packID string) (map[string]int, error) {
+func (s *Packs) taskRounds(ctx context.Context, packID string) (map[string]int, error) {
 	used := map[string]int{}
 	_, err := db.All(ctx, s.reader, func(r db.Row) (n int, err error) {
 		var source string
@@ -209,7 +209,7 @@ func (s *Store) taskRounds(ctx context.Context, packID string) (map[string]int, 
 }
 
 // RenamePack names a pack and stores the audit entries about it.
-func (s *Store) RenamePack(ctx context.Context, id, name string, audit ...arena.PackAudit) (arena.Pack, error) {
+func (s *Packs) RenamePack(ctx context.Context, id, name string, audit ...arena.PackAudit) (arena.Pack, error) {
 	var after arena.Pack
 	err := s.writeAlone(ctx, id, func(ctx context.Context, tx *db.Tx) error {
 		before, err := onePack(ctx, tx, id, s.d.Lock("p"))
@@ -230,7 +230,7 @@ func (s *Store) RenamePack(ctx context.Context, id, name string, audit ...arena.
 // pack, in place of task n, with the audit entries about it. Rounds that have used
 // task n keep it. The error of apply undoes the change and comes back. conflict:
 // task n is removed or replaced.
-func (s *Store) ReplaceTask(ctx context.Context, packID string, n int, apply func(*arena.Task) error, audit ...arena.TaskAudit) (arena.PackTask, error) {
+func (s *Packs) ReplaceTask(ctx context.Context, packID string, n int, apply func(*arena.Task) error, audit ...arena.TaskAudit) (arena.PackTask, error) {
 	var after arena.PackTask
 	err := s.writeAlone(ctx, packID, func(ctx context.Context, tx *db.Tx) error {
 		p, err := onePack(ctx, tx, packID, s.d.Lock("p"))
@@ -265,7 +265,7 @@ func (s *Store) ReplaceTask(ctx context.Context, packID string, n int, apply fun
 }
 
 // taskInUse reads a task for a change of it. conflict: it is removed or replaced.
-func (s *Store) taskInUse(ctx context.Context, tx *db.Tx, packID string, n int) (taskRow, error) {
+func (s *Packs) taskInUse(ctx context.Context, tx *db.Tx, packID string, n int) (taskRow, error) {
 	t, err := s.oneTask(ctx, tx, packID, n)
 	if err == nil && t.replacedBy > 0 {
 		err = arena.Errorf(arena.CodeConflict, "question %d of pack %s was changed; its text is now question %d", n, packID, t.replacedBy)
@@ -274,7 +274,7 @@ func (s *Store) taskInUse(ctx context.Context, tx *db.Tx, packID string, n int) 
 }
 
 // oneTask locks a task and reads it. conflict: it is removed.
-func (s *Store) oneTask(ctx context.Context, tx *db.Tx, packID string, n int) (taskRow, error) {
+func (s *Packs) oneTask(ctx context.Context, tx *db.Tx, packID string, n int) (taskRow, error) {
 	t, err := taskTable.One(ctx, tx, ` WHERE t.pack_id = $1 AND t.n = $2`+s.d.Lock("t"), packID, n)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -287,14 +287,14 @@ func (s *Store) oneTask(ctx context.Context, tx *db.Tx, packID string, n int) (t
 
 // RetiredTasks returns the numbers of the tasks of a pack that new rounds do not
 // get: they were removed or replaced.
-func (s *Store) RetiredTasks(ctx context.Context, packID string) ([]int, error) {
+func (s *Packs) RetiredTasks(ctx context.Context, packID string) ([]int, error) {
 	retired, err := db.All(ctx, s.reader, scanNumber,
 		`SELECT n FROM tasks WHERE pack_id = $1 AND removed_at > 0 UNION SELECT n FROM tasks WHERE pack_id = $1 AND replaced_by > 0 ORDER BY n`, packID)
 	return retired, s.wrap(err, "read retired tasks of pack %s", packID)
 }
 
 // RemovedTasks returns the numbers of the tasks that were removed from a pack, whose rounds are void.
-func (s *Store) RemovedTasks(ctx context.Context, packID string) ([]int, error) {
+func (s *Packs) RemovedTasks(ctx context.Context, packID string) ([]int, error) {
 	removed, err := db.All(ctx, s.reader, scanNumber, `SELECT n FROM tasks WHERE pack_id = $1 AND removed_at > 0 ORDER BY n`, packID)
 	return removed, s.wrap(err, "read removed tasks of pack %s", packID)
 }
@@ -305,7 +305,7 @@ func scanNumber(r db.Row) (n int, err error) { return n, r.Scan(&n) }
 // it, and stores the audit entries about it. It returns those leagues with the
 // ids of their finished matches that used it. conflict: it is removed already, or
 // the only one left.
-func (s *Store) RemoveTask(ctx context.Context, packID string, n int, at time.Time, audit ...arena.AuditEntry) (map[string][]string, error) {
+func (s *Packs) RemoveTask(ctx context.Context, packID string, n int, at time.Time, audit ...arena.AuditEntry) (map[string][]string, error) {
 	used := map[string][]string{}
 	_, err := db.All(ctx, s.reader, func(r db.Row) (league string, err error) {
 		var id string
@@ -354,7 +354,7 @@ const (
 
 // RecentTasks returns the sources of the tasks that the agents of a match have
 // had lately, in this match and before, with the time when each was last put.
-func (s *Store) RecentTasks(ctx context.Context, m arena.Match) (map[string]time.Time, error) {
+func (s *Packs) RecentTasks(ctx context.Context, m arena.Match) (map[string]time.Time, error) {
 	seen := map[string]time.Time{}
 	read := func(r db.Row) (at time.Time, err error) {
 		var source string
@@ -407,7 +407,7 @@ var insertGames = db.NewInsert(gameTable, "")
 // CreateGameScript stores a version of a game and the audit entries about it. It
 // returns the stored one. A source that is stored already stays as it is and gets
 // no entries. conflict: the version has another source.
-func (s *Store) CreateGameScript(ctx context.Context, g arena.GameScript, audit ...arena.AuditEntry) (stored arena.GameScript, err error) {
+func (s *Packs) CreateGameScript(ctx context.Context, g arena.GameScript, audit ...arena.AuditEntry) (stored arena.GameScript, err error) {
 	err = s.writeAlone(ctx, g.SHA256, func(ctx context.Context, tx *db.Tx) error {
 		same, err := gameTable.All(ctx, tx, ` WHERE g.sha256 = $1 OR g.name = $2 AND g.version = $3`, g.SHA256, g.Name, g.Version)
 		if err != nil {
@@ -431,7 +431,7 @@ func (s *Store) CreateGameScript(ctx context.Context, g arena.GameScript, audit 
 
 // GameScript returns the version of a game with a hash, or the latest one if the
 // hash is empty. not_found: there is none.
-func (s *Store) GameScript(ctx context.Context, name, sha256 string) (arena.GameScript, error) {
+func (s *Packs) GameScript(ctx context.Context, name, sha256 string) (arena.GameScript, error) {
 	g, err := gameTable.One(ctx, s.reader, ` WHERE g.name = $1 AND (g.sha256 = $2 OR $2 = '') ORDER BY g.created_at DESC, g.sha256 DESC LIMIT 1`, name, sha256)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("game", name)
@@ -441,7 +441,7 @@ func (s *Store) GameScript(ctx context.Context, name, sha256 string) (arena.Game
 
 // GameScripts returns all versions of all uploaded games without their sources,
 // by name, the latest version of each first.
-func (s *Store) GameScripts(ctx context.Context) ([]arena.GameScript, error) {
+func (s *Packs) GameScripts(ctx context.Context) ([]arena.GameScript, error) {
 	all, err := listedGameTable.All(ctx, s.reader, ` ORDER BY g.name, g.created_at DESC, g.sha256 DESC`)
 	return all, s.wrap(err, "list games")
 }

@@ -13,7 +13,7 @@ import (
 
 // AgentByKey returns the agent of a protocol, not retired, whose owner proved to
 // hold the key. not_found: there is none.
-func (s *Store) AgentByKey(ctx context.Context, protocol, publicKey string) (arena.Agent, error) {
+func (s *Agents) AgentByKey(ctx context.Context, protocol, publicKey string) (arena.Agent, error) {
 	a, err := agentTable.One(ctx, s.reader, agentOwner+` WHERE a.protocol = $1 AND a.public_key = $2 AND a.key_proved_at > 0 AND a.retired_at = 0`, protocol, publicKey)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = arena.Errorf(arena.CodeNotFound, "no agent has proved to hold this key")
@@ -39,7 +39,7 @@ var insertConversations = db.NewInsert(conversationTable, "")
 
 // OpenConversation stores a conversation. rate_limited: its address has
 // perAddress open ones, or its site arena.SiteFactor times as many.
-func (s *Store) OpenConversation(ctx context.Context, c arena.Conversation, perAddress int) error {
+func (s *Protocols) OpenConversation(ctx context.Context, c arena.Conversation, perAddress int) error {
 	err := s.write(ctx, "conversations "+cmp.Or(c.Site, c.Address), func(ctx context.Context, tx *db.Tx) error {
 		if err := fewConversations(ctx, tx, "address", c.Address, c.CreatedAt, perAddress); err != nil {
 			return err
@@ -79,14 +79,14 @@ func oneConversation(ctx context.Context, q db.Querier, key [32]byte, lock strin
 }
 
 // Conversation returns the conversation with a key, over or not.
-func (s *Store) Conversation(ctx context.Context, key [32]byte) (arena.Conversation, error) {
+func (s *Protocols) Conversation(ctx context.Context, key [32]byte) (arena.Conversation, error) {
 	c, err := oneConversation(ctx, s.reader, key, "")
 	return c, s.wrap(err, "read a conversation")
 }
 
 // UpdateConversation changes state and expiry of a conversation by apply,
 // which runs inside the transaction, perhaps more than once.
-func (s *Store) UpdateConversation(ctx context.Context, key [32]byte, apply func(*arena.Conversation)) (c arena.Conversation, err error) {
+func (s *Protocols) UpdateConversation(ctx context.Context, key [32]byte, apply func(*arena.Conversation)) (c arena.Conversation, err error) {
 	err = s.write(ctx, "conversation "+string(key[:]), func(ctx context.Context, tx *db.Tx) error {
 		if c, err = oneConversation(ctx, tx, key, s.d.Lock("c")); err != nil {
 			return err
@@ -100,7 +100,7 @@ func (s *Store) UpdateConversation(ctx context.Context, key [32]byte, apply func
 
 // SetSecretBase sets the secret base URL of an agent, by the SHA-256 of its
 // secret. The previous one ends.
-func (s *Store) SetSecretBase(ctx context.Context, agentID string, hash [32]byte, at time.Time) error {
+func (s *Protocols) SetSecretBase(ctx context.Context, agentID string, hash [32]byte, at time.Time) error {
 	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
 		_, err := db.Exec(ctx, tx, `INSERT INTO secret_bases (agent_id, hash, created_at, alive_until, max_concurrent) VALUES ($1, $2, $3, 0, 1)
 			ON CONFLICT (agent_id) DO UPDATE SET hash = excluded.hash, created_at = excluded.created_at`, agentID, hash[:], db.Millis(at))
@@ -111,7 +111,7 @@ func (s *Store) SetSecretBase(ctx context.Context, agentID string, hash [32]byte
 
 // AgentOfBase returns the agent whose secret base has the SHA-256 hash.
 // not_found: there is none, or the agent is retired.
-func (s *Store) AgentOfBase(ctx context.Context, hash [32]byte) (agentID string, err error) {
+func (s *Protocols) AgentOfBase(ctx context.Context, hash [32]byte) (agentID string, err error) {
 	agentID, err = db.One(ctx, s.reader, db.ScanText, `SELECT b.agent_id FROM secret_bases b JOIN agents a ON a.id = b.agent_id
 		WHERE b.hash = $1 AND a.retired_at = 0`, hash[:])
 	if errors.Is(err, sql.ErrNoRows) {
@@ -123,7 +123,7 @@ func (s *Store) AgentOfBase(ctx context.Context, hash [32]byte) (agentID string,
 // KeepAlive records that a polling agent counts as present until a time, and how
 // many matches it plays at once. An earlier time than the one noted changes
 // nothing but the number.
-func (s *Store) KeepAlive(ctx context.Context, agentID string, until time.Time, maxConcurrent int) error {
+func (s *Protocols) KeepAlive(ctx context.Context, agentID string, until time.Time, maxConcurrent int) error {
 	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
 		_, err := db.Exec(ctx, tx, `UPDATE secret_bases SET alive_until = CASE WHEN alive_until < $1 THEN $1 ELSE alive_until END,
 			max_concurrent = $2 WHERE agent_id = $3`, db.Millis(until), maxConcurrent, agentID)
@@ -134,7 +134,7 @@ func (s *Store) KeepAlive(ctx context.Context, agentID string, until time.Time, 
 
 // AliveUntil returns until when a polling agent counts as present, and how many
 // matches it plays at once; zero when it has never polled.
-func (s *Store) AliveUntil(ctx context.Context, agentID string) (until time.Time, maxConcurrent int, err error) {
+func (s *Protocols) AliveUntil(ctx context.Context, agentID string) (until time.Time, maxConcurrent int, err error) {
 	_, err = db.One(ctx, s.reader, func(r db.Row) (struct{}, error) {
 		return struct{}{}, r.Scan(db.IntoTime(&until), &maxConcurrent)
 	}, `SELECT alive_until, max_concurrent FROM secret_bases WHERE agent_id = $1`, agentID)
@@ -146,7 +146,7 @@ func (s *Store) AliveUntil(ctx context.Context, agentID string) (until time.Time
 
 // AgoraWay returns the way in which an agent of two-party Agora accepted
 // messages at its endpoint, "" when none is stored.
-func (s *Store) AgoraWay(ctx context.Context, agentID, endpoint string) (way string, err error) {
+func (s *Protocols) AgoraWay(ctx context.Context, agentID, endpoint string) (way string, err error) {
 	way, err = db.One(ctx, s.reader, db.ScanText, `SELECT way FROM agora_ways WHERE agent_id = $1 AND endpoint = $2`, agentID, endpoint)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
@@ -156,7 +156,7 @@ func (s *Store) AgoraWay(ctx context.Context, agentID, endpoint string) (way str
 
 // SetAgoraWay stores the way in which an agent accepted messages at its
 // endpoint, in the place of an earlier one; "" removes it.
-func (s *Store) SetAgoraWay(ctx context.Context, agentID, endpoint, way string) error {
+func (s *Protocols) SetAgoraWay(ctx context.Context, agentID, endpoint, way string) error {
 	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
 		if way == "" {
 			_, err := db.Exec(ctx, tx, `DELETE FROM agora_ways WHERE agent_id = $1`, agentID)
@@ -182,7 +182,7 @@ var peerTable = db.NewTable("peers", "p",
 var insertPeers = db.NewInsert(peerTable, "ON CONFLICT (agent_id) DO NOTHING")
 
 // Peer returns what is known of an agent as a peer. not_found: nothing.
-func (s *Store) Peer(ctx context.Context, agentID string) (arena.Peer, error) {
+func (s *Protocols) Peer(ctx context.Context, agentID string) (arena.Peer, error) {
 	p, err := peerTable.One(ctx, s.reader, ` WHERE p.agent_id = $1`, agentID)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("peer", agentID)
@@ -192,7 +192,7 @@ func (s *Store) Peer(ctx context.Context, agentID string) (arena.Peer, error) {
 
 // AgentByKeyName returns the agent, not retired, whose owner proved to hold the
 // key of that name. not_found: there is none.
-func (s *Store) AgentByKeyName(ctx context.Context, name string) (arena.Agent, error) {
+func (s *Agents) AgentByKeyName(ctx context.Context, name string) (arena.Agent, error) {
 	a, err := agentTable.One(ctx, s.reader, agentOwner+
 		` JOIN peers p ON p.agent_id = a.id WHERE p.key_name = $1 AND a.key_proved_at > 0 AND a.retired_at = 0`, name)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -202,12 +202,12 @@ func (s *Store) AgentByKeyName(ctx context.Context, name string) (arena.Agent, e
 }
 
 // NamePeer stores the name of an agent's key.
-func (s *Store) NamePeer(ctx context.Context, agentID, keyName string) error {
+func (s *Protocols) NamePeer(ctx context.Context, agentID, keyName string) error {
 	return s.changePeer(ctx, agentID, `key_name = $2`, keyName)
 }
 
 // GreetPeer stores the capabilities of an agent's hello.
-func (s *Store) GreetPeer(ctx context.Context, agentID string, capabilities []string, at time.Time) error {
+func (s *Protocols) GreetPeer(ctx context.Context, agentID string, capabilities []string, at time.Time) error {
 	list, err := db.JSONText(capabilities)
 	if err != nil {
 		return s.wrap(err, "note hello of %s", agentID)
@@ -217,7 +217,7 @@ func (s *Store) GreetPeer(ctx context.Context, agentID string, capabilities []st
 
 // ConnectPeer records a connection of the agent, which ends all earlier ones,
 // and returns its epoch.
-func (s *Store) ConnectPeer(ctx context.Context, agentID, way string, at time.Time) (epoch int64, err error) {
+func (s *Protocols) ConnectPeer(ctx context.Context, agentID, way string, at time.Time) (epoch int64, err error) {
 	err = s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
 		if err := addPeer(ctx, tx, agentID); err != nil {
 			return err
@@ -231,7 +231,7 @@ func (s *Store) ConnectPeer(ctx context.Context, agentID, way string, at time.Ti
 
 // SeePeer records a heartbeat of a connection or, with the zero time, its
 // end. newest reports whether there is no later connection.
-func (s *Store) SeePeer(ctx context.Context, agentID string, epoch int64, at time.Time) (newest bool, err error) {
+func (s *Protocols) SeePeer(ctx context.Context, agentID string, epoch int64, at time.Time) (newest bool, err error) {
 	err = s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
 		n, err := db.Exec(ctx, tx, `UPDATE peers SET seen_at = $1 WHERE agent_id = $2 AND epoch = $3`, db.Millis(at), agentID, epoch)
 		newest = n > 0
@@ -240,7 +240,7 @@ func (s *Store) SeePeer(ctx context.Context, agentID string, epoch int64, at tim
 	return newest, s.wrap(err, "note life of peer %s", agentID)
 }
 
-func (s *Store) changePeer(ctx context.Context, agentID, set string, args ...any) error {
+func (s *Protocols) changePeer(ctx context.Context, agentID, set string, args ...any) error {
 	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
 		if err := addPeer(ctx, tx, agentID); err != nil {
 			return err

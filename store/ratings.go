@@ -103,7 +103,7 @@ func byRating(a, b *arena.Standing) int {
 
 // AgentRatings returns the ratings of agents in every league in which they were
 // rated, by league. Agents without any are left out.
-func (s *Store) AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error) {
+func (s *Ratings) AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error) {
 	found := make(map[string][]arena.Rating, len(ids))
 	for part := range slices.Chunk(ids, db.MaxIDs) {
 		var c db.Clauses
@@ -125,7 +125,7 @@ const countedOutcomes = `('answered', 'timeout', 'error', 'invalid')`
 
 // RatingHistory returns the newest limit points of an agent's rating graph in a
 // league, oldest first.
-func (s *Store) RatingHistory(ctx context.Context, id, league string, limit int) ([]arena.RatingPoint, error) {
+func (s *Ratings) RatingHistory(ctx context.Context, id, league string, limit int) ([]arena.RatingPoint, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ var (
 // Settlements returns settlements with their changes in order, at most limit,
 // from the one after afterSeq on; of one league, or of all when league is "".
 // Replayed in this order they give every current rating (docs/rules.md, section 7).
-func (s *Store) Settlements(ctx context.Context, league string, afterSeq int64, limit int) ([]arena.Settlement, error) {
+func (s *Ratings) Settlements(ctx context.Context, league string, afterSeq int64, limit int) ([]arena.Settlement, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ type settlementSource struct {
 // gives no changes. The settlements' counter is locked first: settlements
 // happen one after the other in the whole cluster, each on the ratings that
 // the one before it left.
-func (s *Store) rate(ctx context.Context, tx *db.Tx, m settlementSource, rate func(map[string]arena.Rating) []arena.RatingChange) ([]arena.RatingChange, error) {
+func (s *Ratings) rate(ctx context.Context, tx *db.Tx, m settlementSource, rate func(map[string]arena.Rating) []arena.RatingChange) ([]arena.RatingChange, error) {
 	seq, err := db.One(ctx, tx, db.ScanInt, `SELECT c.value + 1 FROM counters c WHERE c.name = 'settlements'`+s.d.Lock("c"))
 	if err != nil {
 		return nil, err
@@ -289,7 +289,7 @@ func (s *Store) rate(ctx context.Context, tx *db.Tx, m settlementSource, rate fu
 
 // ratingsOf returns the ratings of a match's agents, new ones for those who
 // have none.
-func (s *Store) ratingsOf(ctx context.Context, tx *db.Tx, m settlementSource) (map[string]*ratingRow, error) {
+func (s *Ratings) ratingsOf(ctx context.Context, tx *db.Tx, m settlementSource) (map[string]*ratingRow, error) {
 	found := make(map[string]*ratingRow, len(m.seats))
 	ids := make([]string, len(m.seats))
 	for i, seat := range m.seats {
@@ -421,7 +421,7 @@ func (i orAsIs[T]) Scan(src any) error {
 // rated in it. Those with a rank at now come first, then the others, each by
 // rating, then id (docs/rules.md, section 7). Of an agent it has ids and names,
 // version, pauses, and when it passed and retired.
-func (s *Store) Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error) {
+func (s *Leagues) Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error) {
 	var found []*arena.Standing
 	err := s.view(ctx, func(q db.Querier) (err error) {
 		if _, err := oneLeague(ctx, q, league, ""); err != nil {

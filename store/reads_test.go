@@ -24,18 +24,18 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 	now := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	matches := func(f arena.MatchFilter) func(context.Context) error {
 		return func(ctx context.Context) error {
-			_, _, err := s.Matches(ctx, f, first)
+			_, _, err := s.Matches.Matches(ctx, f, first)
 			if err == nil {
-				_, _, err = s.Matches(ctx, f, next)
+				_, _, err = s.Matches.Matches(ctx, f, next)
 			}
 			return err
 		}
 	}
 	byStart := func(f arena.MatchFilter) func(context.Context) error {
 		return func(ctx context.Context) error {
-			_, _, err := s.Matches(ctx, f, first)
+			_, _, err := s.Matches.Matches(ctx, f, first)
 			if err == nil {
-				_, _, err = s.Matches(ctx, f, arena.Page{Limit: 20, Cursor: "dDoxOm1fMQ"}) // t:1:m_1
+				_, _, err = s.Matches.Matches(ctx, f, arena.Page{Limit: 20, Cursor: "dDoxOm1fMQ"}) // t:1:m_1
 			}
 			return err
 		}
@@ -57,62 +57,64 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 		"matches with a status by day":      byStart(arena.MatchFilter{Statuses: running, From: now}),
 		"matches of an agent on a day":      byStart(arena.MatchFilter{AgentID: agent, From: now, To: now.AddDate(0, 0, 1)}),
 		"next matches":                      byStart(arena.MatchFilter{Statuses: running, Soonest: true}),
-		"match":                             func(ctx context.Context) error { return second(s.Match(ctx, match)) },
-		"live matches":                      func(ctx context.Context) error { return second(s.LiveMatches(ctx, league)) },
-		"log":                               func(ctx context.Context) error { return second(s.EventsAfter(ctx, match, 3, 100)) },
-		"packed log":                        func(ctx context.Context) error { return second(s.EventsAfter(ctx, match, 100, 100)) },
-		"rounds":                            func(ctx context.Context) error { return second(s.Rounds(ctx, match)) },
-		"answers":                           func(ctx context.Context) error { return second(s.Answers(ctx, match)) },
-		"verdicts":                          func(ctx context.Context) error { return second(s.Verdicts(ctx, match)) },
-		"verdicts of a league":              func(ctx context.Context) error { return second(s.LeagueVerdicts(ctx, league, 100)) },
-		"votes":                             func(ctx context.Context) error { return second(s.Votes(ctx, match, 1)) },
-		"standings":                         func(ctx context.Context) error { return second(s.Standings(ctx, league, now)) },
-		"league":                            func(ctx context.Context) error { return second(s.League(ctx, league)) },
-		"refit":                             func(ctx context.Context) error { return second(s.Fit(ctx, league)) },
-		"results":                           func(ctx context.Context) error { return second(s.RatedResults(ctx, league, 3, 100)) },
-		"settlements":                       func(ctx context.Context) error { return second(s.Settlements(ctx, league, 3, 100)) },
-		"agent":                             func(ctx context.Context) error { return second(s.Agent(ctx, agent)) },
-		"agents by id":                      func(ctx context.Context) error { return second(s.AgentsByID(ctx, []string{agent, "ag_8"})) },
-		"cooldowns":                         func(ctx context.Context) error { return second(s.Cooldowns(ctx, []string{agent, "ag_8"}, now)) },
-		"agent's ratings":                   func(ctx context.Context) error { return second(s.AgentRatings(ctx, []string{agent})) },
-		"agent's history":                   func(ctx context.Context) error { return second(s.RatingHistory(ctx, agent, league, 100)) },
-		"agent's uptime":                    func(ctx context.Context) error { return second(s.Uptime(ctx, agent, now)) },
-		"agent's outcomes":                  func(ctx context.Context) error { return second(s.AgentCauses(ctx, agent)) },
-		"agent's opponents":                 func(ctx context.Context) error { return second(s.Opponents(ctx, agent)) },
-		"agent's claims":                    func(ctx context.Context) error { return second(s.AgentClaims(ctx, agent, league, 100)) },
-		"agent's claims in any league":      func(ctx context.Context) error { return second(s.AgentClaims(ctx, agent, "", 100)) },
-		"agent's results":                   func(ctx context.Context) error { return second(s.AgentResults(ctx, agent, 100)) },
-		"agent's no-shows":                  func(ctx context.Context) error { return second(s.NoShows(ctx, "", []string{agent})) },
-		"movers":                            func(ctx context.Context) error { return second(s.Movers(ctx, now, 10)) },
-		"last seasons":                      func(ctx context.Context) error { return second(s.LastSeasons(ctx)) },
+		"match":                             func(ctx context.Context) error { return second(s.Matches.Match(ctx, match)) },
+		"live matches":                      func(ctx context.Context) error { return second(s.Matches.LiveMatches(ctx, league)) },
+		"log":                               func(ctx context.Context) error { return second(s.Matches.EventsAfter(ctx, match, 3, 100)) },
+		"packed log":                        func(ctx context.Context) error { return second(s.Matches.EventsAfter(ctx, match, 100, 100)) },
+		"rounds":                            func(ctx context.Context) error { return second(s.Matches.Rounds(ctx, match)) },
+		"answers":                           func(ctx context.Context) error { return second(s.Matches.Answers(ctx, match)) },
+		"verdicts":                          func(ctx context.Context) error { return second(s.Matches.Verdicts(ctx, match)) },
+		"verdicts of a league":              func(ctx context.Context) error { return second(s.Matches.LeagueVerdicts(ctx, league, 100)) },
+		"votes":                             func(ctx context.Context) error { return second(s.Matches.Votes(ctx, match, 1)) },
+		"standings":                         func(ctx context.Context) error { return second(s.Leagues.Standings(ctx, league, now)) },
+		"league":                            func(ctx context.Context) error { return second(s.Leagues.League(ctx, league)) },
+		"refit":                             func(ctx context.Context) error { return second(s.Leagues.Fit(ctx, league)) },
+		"results":                           func(ctx context.Context) error { return second(s.Leagues.RatedResults(ctx, league, 3, 100)) },
+		"settlements":                       func(ctx context.Context) error { return second(s.Ratings.Settlements(ctx, league, 3, 100)) },
+		"agent":                             func(ctx context.Context) error { return second(s.Agents.Agent(ctx, agent)) },
+		"agents by id":                      func(ctx context.Context) error { return second(s.Agents.AgentsByID(ctx, []string{agent, "ag_8"})) },
+		"cooldowns":                         func(ctx context.Context) error { return second(s.Agents.Cooldowns(ctx, []string{agent, "ag_8"}, now)) },
+		"agent's ratings":                   func(ctx context.Context) error { return second(s.Ratings.AgentRatings(ctx, []string{agent})) },
+		"agent's history":                   func(ctx context.Context) error { return second(s.Ratings.RatingHistory(ctx, agent, league, 100)) },
+		"agent's uptime":                    func(ctx context.Context) error { return second(s.Agents.Uptime(ctx, agent, now)) },
+		"agent's outcomes":                  func(ctx context.Context) error { return second(s.Ratings.AgentCauses(ctx, agent)) },
+		"agent's opponents":                 func(ctx context.Context) error { return second(s.Ratings.Opponents(ctx, agent)) },
+		"agent's claims":                    func(ctx context.Context) error { return second(s.Ratings.AgentClaims(ctx, agent, league, 100)) },
+		"agent's claims in any league":      func(ctx context.Context) error { return second(s.Ratings.AgentClaims(ctx, agent, "", 100)) },
+		"agent's results":                   func(ctx context.Context) error { return second(s.Ratings.AgentResults(ctx, agent, 100)) },
+		"agent's no-shows":                  func(ctx context.Context) error { return second(s.Ratings.NoShows(ctx, "", []string{agent})) },
+		"movers":                            func(ctx context.Context) error { return second(s.Ratings.Movers(ctx, now, 10)) },
+		"last seasons":                      func(ctx context.Context) error { return second(s.Leagues.LastSeasons(ctx)) },
 		"agent's deliveries": func(ctx context.Context) error {
-			_, _, err := s.Deliveries(ctx, arena.DeliveryFilter{AgentID: agent}, first)
+			_, _, err := s.Agents.Deliveries(ctx, arena.DeliveryFilter{AgentID: agent}, first)
 			return err
 		},
 		"agents of an owner": func(ctx context.Context) error {
-			_, _, err := s.Agents(ctx, arena.AgentFilter{OwnerID: owner}, first)
+			_, _, err := s.Agents.Agents(ctx, arena.AgentFilter{OwnerID: owner}, first)
 			return err
 		},
 		"recent tasks": func(ctx context.Context) error {
-			return second(s.RecentTasks(ctx, arena.Match{ID: match, League: league, Seats: []arena.Seat{{AgentID: agent}, {AgentID: "ag_8"}}}))
+			return second(s.Packs.RecentTasks(ctx, arena.Match{ID: match, League: league, Seats: []arena.Seat{{AgentID: agent}, {AgentID: "ag_8"}}}))
 		},
-		"next start":          func(ctx context.Context) error { return second(s.NextStart(ctx)) },
-		"next end of a lease": func(ctx context.Context) error { return second(s.NextLeaseEnd(ctx)) },
-		"due matches":         func(ctx context.Context) error { return second(s.ClaimMatches(ctx, "nd_1", time.Second, 1)) },
-		"season":              func(ctx context.Context) error { _, _, err := s.Seasons(ctx, league, first); return err },
-		"calendar":            func(ctx context.Context) error { return second(s.SeasonDays(ctx, now.Add(-time.Hour), now)) },
+		"next start":          func(ctx context.Context) error { return second(s.Matches.NextStart(ctx)) },
+		"next end of a lease": func(ctx context.Context) error { return second(s.Matches.NextLeaseEnd(ctx)) },
+		"due matches":         func(ctx context.Context) error { return second(s.Matches.ClaimMatches(ctx, "nd_1", time.Second, 1)) },
+		"season":              func(ctx context.Context) error { _, _, err := s.Leagues.Seasons(ctx, league, first); return err },
+		"calendar":            func(ctx context.Context) error { return second(s.Leagues.SeasonDays(ctx, now.Add(-time.Hour), now)) },
 		"pairing of a match": func(ctx context.Context) error {
-			_, _, err := s.PairingOf(ctx, match)
+			_, _, err := s.Leagues.PairingOf(ctx, match)
 			return ignore(err, arena.CodeNotFound)
 		},
-		"envelopes": func(ctx context.Context) error { return second(s.Envelopes(ctx, arena.EnvelopeQuery{Limit: 100})) },
+		"envelopes": func(ctx context.Context) error {
+			return second(s.Relay.Envelopes(ctx, arena.EnvelopeQuery{Limit: 100}))
+		},
 		"envelopes of a type": func(ctx context.Context) error {
-			return second(s.Envelopes(ctx, arena.EnvelopeQuery{Type: "CANCEL", Limit: 100}))
+			return second(s.Relay.Envelopes(ctx, arena.EnvelopeQuery{Type: "CANCEL", Limit: 100}))
 		},
 		"envelopes of two agents": func(ctx context.Context) error {
-			return second(s.Envelopes(ctx, arena.EnvelopeQuery{Sender: "ada", Recipient: "bea", Type: "CANCEL", Limit: 100}))
+			return second(s.Relay.Envelopes(ctx, arena.EnvelopeQuery{Sender: "ada", Recipient: "bea", Type: "CANCEL", Limit: 100}))
 		},
-		"meetings of a league": func(ctx context.Context) error { return second(s.Meetings(ctx, league, now)) },
+		"meetings of a league": func(ctx context.Context) error { return second(s.Operations.Meetings(ctx, league, now)) },
 	}
 }
 
@@ -195,8 +197,8 @@ func TestLimits_Plans(t *testing.T) {
 	ctx, now := t.Context(), time.Now()
 	s := openStore(t, storetest.SQLite(t))
 	known := s.WriteTexts()
-	check(t, s.OpenConversation(ctx, arena.Conversation{AgentID: "ag_1", Address: "192.0.2.1", Site: "2001:db8::/48", CreatedAt: now, ExpiresAt: now}, 8))
-	_, _, err := s.AddEnvelope(ctx, arena.Envelope{ID: "1", Type: "REQUEST", Sender: "ada", Recipient: "bea", OwnerID: "ow_1", Body: []byte("{}"), ReceivedAt: now}, arena.EnvelopeRules{
+	check(t, s.Protocols.OpenConversation(ctx, arena.Conversation{AgentID: "ag_1", Address: "192.0.2.1", Site: "2001:db8::/48", CreatedAt: now, ExpiresAt: now}, 8))
+	_, _, err := s.Relay.AddEnvelope(ctx, arena.Envelope{ID: "1", Type: "REQUEST", Sender: "ada", Recipient: "bea", OwnerID: "ow_1", Body: []byte("{}"), ReceivedAt: now}, arena.EnvelopeRules{
 		Admit:     func([]arena.Envelope, *arena.Envelope) error { return nil },
 		PerMinute: 60, BytesPerMinute: 1 << 20, OwnerBytes: 1 << 20, Rising: true,
 	})
@@ -233,8 +235,8 @@ func TestEnvelopes_Plans(t *testing.T) {
 			q.Thread, want = "t1", "SEARCH e USING INDEX envelopes_by_thread_in_order (thread=? AND seq>?)"
 		}
 		known := s.Texts()
-		check(t, second(s.Envelopes(ctx, q)))
-		_, _, err := s.EnvelopeAfter(ctx, q, q.Now)
+		check(t, second(s.Relay.Envelopes(ctx, q)))
+		_, _, err := s.Relay.EnvelopeAfter(ctx, q, q.Now)
 		check(t, err)
 		for _, text := range s.Texts() {
 			if slices.Contains(known, text) {
@@ -263,7 +265,7 @@ func TestMatches_States(t *testing.T) {
 	s := openStore(t, storetest.SQLite(t))
 	for _, league := range []string{"", "trivia"} {
 		known, found := s.Texts(), 0
-		_, _, err := s.Matches(t.Context(), arena.MatchFilter{League: league, Statuses: []arena.MatchStatus{arena.MatchVoid, arena.MatchCancelled}}, arena.Page{Limit: 20, Cursor: "bTptXzAwMDAwMTAwMDA"})
+		_, _, err := s.Matches.Matches(t.Context(), arena.MatchFilter{League: league, Statuses: []arena.MatchStatus{arena.MatchVoid, arena.MatchCancelled}}, arena.Page{Limit: 20, Cursor: "bTptXzAwMDAwMTAwMDA"})
 		check(t, err)
 		for _, text := range s.Texts() {
 			if slices.Contains(known, text) || !strings.Contains(text, "UNION ALL") {
@@ -354,12 +356,12 @@ func walksSQLite(t *testing.T, s *store.Store, text string) string {
 func fillDuels(t *testing.T, s *store.Store) {
 	t.Helper()
 	ctx, at := t.Context(), time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
-	check(t, s.CreateOwner(ctx, arena.Owner{ID: "ow_1", CreatedAt: at}, arena.Token{ID: "to_1", OwnerID: "ow_1", Scope: arena.ScopeOwner}))
-	check(t, s.CreateLeague(ctx, arena.League{Slug: "trivia", Status: arena.LeagueOpen, CreatedAt: at}))
+	check(t, s.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow_1", CreatedAt: at}, arena.Token{ID: "to_1", OwnerID: "ow_1", Scope: arena.ScopeOwner}))
+	check(t, s.Leagues.CreateLeague(ctx, arena.League{Slug: "trivia", Status: arena.LeagueOpen, CreatedAt: at}))
 	var ids []string
 	for i := range 100 {
 		id := fmt.Sprintf("ag_%d", i)
-		check(t, s.CreateAgent(ctx, arena.Agent{ID: id, OwnerID: "ow_1", Name: id, Leagues: []string{"trivia"}, CreatedAt: at}))
+		check(t, s.Agents.CreateAgent(ctx, arena.Agent{ID: id, OwnerID: "ow_1", Name: id, Leagues: []string{"trivia"}, CreatedAt: at}))
 		ids = append(ids, id)
 	}
 	check(t, fill.Duels{League: "trivia", Agents: ids, Matches: 2_000, Events: 5, From: at}.Fill(ctx, s.Writer(), func(int, int) {}))

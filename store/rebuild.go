@@ -15,7 +15,7 @@ import (
 
 // RatedResults returns the settled matches of a league in the order of their
 // settlements, at most limit, from the one after afterSeq on.
-func (s *Store) RatedResults(ctx context.Context, league string, afterSeq int64, limit int) ([]arena.RatedResult, error) {
+func (s *Leagues) RatedResults(ctx context.Context, league string, afterSeq int64, limit int) ([]arena.RatedResult, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (s *Store) RatedResults(ctx context.Context, league string, afterSeq int64,
 }
 
 // SaveFit stores the newest refit of a league.
-func (s *Store) SaveFit(ctx context.Context, f arena.Fit) error {
+func (s *Leagues) SaveFit(ctx context.Context, f arena.Fit) error {
 	lines, err := db.JSONText(f.Lines)
 	if err != nil {
 		return s.wrap(err, "save the fit of league %s", f.League)
@@ -57,7 +57,7 @@ func (s *Store) SaveFit(ctx context.Context, f arena.Fit) error {
 // Fit returns the newest refit of a league; one without lines when there is
 // none yet. Its lines are shared and must not be changed: a table asks for
 // them again and again, and reading a thousand takes longer than the rest.
-func (s *Store) Fit(ctx context.Context, league string) (arena.Fit, error) {
+func (s *Leagues) Fit(ctx context.Context, league string) (arena.Fit, error) {
 	known, _ := s.fits.Load(league)
 	was, ok := known.(arena.Fit)
 	settlement, at := was.Settlement, db.Millis(was.At)
@@ -89,7 +89,7 @@ func (s *Store) Fit(ctx context.Context, league string) (arena.Fit, error) {
 // league's fit stands at settlement 0, so that the next refit begins anew. The
 // audit entries that audit returns are stored with it. The whole league is one
 // transaction; other settlements wait for it.
-func (s *Store) RebuildRatings(ctx context.Context, league string,
+func (s *Ratings) RebuildRatings(ctx context.Context, league string,
 	rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange,
 	audit ...func(changed int) (arena.AuditEntry, error),
 ) (changed int, err error) {
@@ -267,7 +267,7 @@ func (b *rebuild) store(ctx context.Context, tx *db.Tx) error {
 // CheckRatings replays all settlements in order and compares what they give
 // with the stored ratings and drifts, bit for bit (docs/rules.md, section 7). It
 // gives the leagues with ratings by slug.
-func (s *Store) CheckRatings(ctx context.Context) ([]arena.RatingsReport, error) {
+func (s *Ratings) CheckRatings(ctx context.Context) ([]arena.RatingsReport, error) {
 	type key struct{ league, agent string }
 	replayed := map[key]arena.Rating{}
 	checks := map[string]*arena.RatingsReport{}
@@ -324,7 +324,7 @@ func (s *Store) CheckRatings(ctx context.Context) ([]arena.RatingsReport, error)
 		}
 		checks[r.League].Sum += r.MilliElo
 	}
-	leagues, err := s.Leagues(ctx)
+	leagues, err := s.leagues.Leagues(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -34,22 +34,22 @@ func BenchmarkRound(b *testing.B) {
 func benchMatches(b *testing.B, s *store.Store, matches, seats int) []arena.Match {
 	b.Helper()
 	ctx, at := b.Context(), time.Now()
-	mustBench(b, s.CreateLeague(ctx, arena.League{Slug: "l", Status: arena.LeagueOpen, CreatedAt: at}))
-	mustBench(b, s.CreateOwner(ctx, arena.Owner{ID: "ow", Name: "o"}, arena.Token{ID: "to", OwnerID: "ow", Scope: arena.ScopeOwner, Hash: sha256.Sum256(nil)}))
+	mustBench(b, s.Leagues.CreateLeague(ctx, arena.League{Slug: "l", Status: arena.LeagueOpen, CreatedAt: at}))
+	mustBench(b, s.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow", Name: "o"}, arena.Token{ID: "to", OwnerID: "ow", Scope: arena.ScopeOwner, Hash: sha256.Sum256(nil)}))
 	ids := make([]string, matches*seats)
 	for i := range ids {
 		ids[i] = arena.NewID(arena.AgentPrefix, at)
-		mustBench(b, s.CreateAgent(ctx, arena.Agent{ID: ids[i], OwnerID: "ow", Name: fmt.Sprint(i), CreatedAt: at}))
+		mustBench(b, s.Agents.CreateAgent(ctx, arena.Agent{ID: ids[i], OwnerID: "ow", Name: fmt.Sprint(i), CreatedAt: at}))
 	}
 	for i := range matches {
 		m := arena.Match{ID: arena.NewID(arena.MatchPrefix, at), League: "l", CreatedAt: at}
 		for j := range seats {
 			m.Seats = append(m.Seats, arena.Seat{No: j, AgentID: ids[i*seats+j]})
 		}
-		_, err := s.CreateMatch(ctx, m, arena.Event{At: at, Type: arena.EventMatchScheduled})
+		_, err := s.Matches.CreateMatch(ctx, m, arena.Event{At: at, Type: arena.EventMatchScheduled})
 		mustBench(b, err)
 	}
-	claimed, err := s.ClaimMatches(ctx, "nd", time.Hour, matches)
+	claimed, err := s.Matches.ClaimMatches(ctx, "nd", time.Hour, matches)
 	mustBench(b, err)
 	if len(claimed) != matches {
 		b.Fatalf("%d of %d matches are claimed", len(claimed), matches)
@@ -79,7 +79,7 @@ func benchmarkRound(b *testing.B, url string, matches, seats int) {
 			answers = append(answers, of)
 		}
 		opening += together(b, played, func(_ int, m arena.Match) error {
-			_, err := s.OpenRound(ctx, m.Lease, arena.Round{No: no, Task: task, OpenedAt: at}, []arena.Event{{At: at, Type: arena.EventRoundStarted, Body: []byte(`{}`)}})
+			_, err := s.Matches.OpenRound(ctx, m.Lease, arena.Round{No: no, Task: task, OpenedAt: at}, []arena.Event{{At: at, Type: arena.EventRoundStarted, Body: []byte(`{}`)}})
 			return err
 		})
 		saving += together(b, played, func(i int, m arena.Match) error {
@@ -95,7 +95,7 @@ func benchmarkRound(b *testing.B, url string, matches, seats int) {
 						Body:   []byte(`{"outcome":"answered","elapsed_ms":1,"attempts":1,"commitment":"` + strings.Repeat("0", 64) + `"}`),
 						Hidden: []byte(`{"answer":"42","nonce":"0123456789012345678901"}`),
 					}
-					if _, err := s.SaveAnswer(ctx, m.Lease, a, []arena.Delivery{d}, []arena.Event{e}); err != nil {
+					if _, err := s.Matches.SaveAnswer(ctx, m.Lease, a, []arena.Delivery{d}, []arena.Event{e}); err != nil {
 						b.Error(err)
 					}
 				})
@@ -107,7 +107,7 @@ func benchmarkRound(b *testing.B, url string, matches, seats int) {
 			for j := range answers[i] {
 				answers[i][j].Points, answers[i][j].Judged = arena.OnePoint, true
 			}
-			_, err := s.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no, Seats: m.Seats, Answers: answers[i]}, func([]arena.Event) ([]arena.Event, error) {
+			_, err := s.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no, Seats: m.Seats, Answers: answers[i]}, func([]arena.Event) ([]arena.Event, error) {
 				return []arena.Event{{At: at, Type: arena.EventRoundClosed, Round: no, Body: []byte(`{}`)}}, nil
 			})
 			return err

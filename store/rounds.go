@@ -38,7 +38,7 @@ type answerDoc struct {
 // StartMatch pins the seats as given, stores when the match started and opens
 // the first round, unless first is nil. A second call for the same match changes
 // nothing and returns no events.
-func (s *Store) StartMatch(ctx context.Context, l arena.Lease, seats []arena.Seat, at time.Time, first *arena.Round, events []arena.Event) ([]arena.Event, error) {
+func (s *Matches) StartMatch(ctx context.Context, l arena.Lease, seats []arena.Seat, at time.Time, first *arena.Round, events []arena.Event) ([]arena.Event, error) {
 	var opened roundRow
 	if first != nil {
 		var err error
@@ -127,7 +127,7 @@ var (
 // more after a take-over, with one more interruption than is stored. Its task and
 // its turn stay, and a vote on it is no longer open. A second call for the same interruption changes nothing and returns
 // no events. conflict: any other number, or a round is still open.
-func (s *Store) OpenRound(ctx context.Context, l arena.Lease, r arena.Round, events []arena.Event) ([]arena.Event, error) {
+func (s *Matches) OpenRound(ctx context.Context, l arena.Lease, r arena.Round, events []arena.Event) ([]arena.Event, error) {
 	row, err := newRoundRow(l.MatchID, r)
 	if err != nil {
 		return nil, s.wrap(err, "open round %d of match %s", r.No, l.MatchID)
@@ -140,25 +140,25 @@ func (s *Store) OpenRound(ctx context.Context, l arena.Lease, r arena.Round, eve
 // events. A second answer of the same agent in the same round changes nothing
 // and returns no events (threat F3). It is not judged before its round closes,
 // whatever a says. round_closed: a.Round is not open.
-func (s *Store) SaveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error) {
+func (s *Matches) SaveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error) {
 	return s.saveAnswer(ctx, l, a, deliveries, events, false)
 }
 
 // SaveLastAnswer is SaveAnswer for the last outcome of a round: it also marks
 // the match as being judged (see MarkJudging), in the same write.
-func (s *Store) SaveLastAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error) {
+func (s *Matches) SaveLastAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error) {
 	return s.saveAnswer(ctx, l, a, deliveries, events, true)
 }
 
 // MarkJudging notes that answers of an open round are judged from now on, until
 // CloseRound. A claim that takes over a marked match counts an interruption.
 // round_closed: the round is not open.
-func (s *Store) MarkJudging(ctx context.Context, l arena.Lease, round int) error {
+func (s *Matches) MarkJudging(ctx context.Context, l arena.Lease, round int) error {
 	_, err := s.writeMatch(ctx, &matchWrite{lease: l, round: round, op: markJudging{}, judged: true})
 	return s.wrap(err, "mark match %s as being judged", l.MatchID)
 }
 
-func (s *Store) saveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event, last bool) ([]arena.Event, error) {
+func (s *Matches) saveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event, last bool) ([]arena.Event, error) {
 	a.MatchID, a.Judged = l.MatchID, false
 	row, err := newAnswerRow(a)
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *Store) saveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, d
 // OpenVote stores when the vote of spectators on an open round ends, and appends
 // the events. A second call appends them again. round_closed: the round is not
 // open.
-func (s *Store) OpenVote(ctx context.Context, l arena.Lease, round int, until time.Time, events []arena.Event) ([]arena.Event, error) {
+func (s *Matches) OpenVote(ctx context.Context, l arena.Lease, round int, until time.Time, events []arena.Event) ([]arena.Event, error) {
 	row := roundRow{Round: arena.Round{MatchID: l.MatchID, No: round, VoteUntil: until}}
 	stored, err := s.writeMatch(ctx, &matchWrite{lease: l, round: round, op: &openVote{row}, events: events})
 	return stored, s.wrap(err, "open the vote on round %d of match %s", round, l.MatchID)
@@ -277,7 +277,7 @@ func newDelivery(matchID, league string, d arena.Delivery) arena.Delivery {
 // the transaction, perhaps more than once. The next round opens in the same
 // transaction, if c has one. A second call for the last round changes nothing and
 // returns no events. round_closed: c.Round is any other round that is not open.
-func (s *Store) CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClose, events func(hidden []arena.Event) ([]arena.Event, error)) ([]arena.Event, error) {
+func (s *Matches) CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClose, events func(hidden []arena.Event) ([]arena.Event, error)) ([]arena.Event, error) {
 	op := &closeRound{RoundClose: c, closing: events}
 	op.Answers = slices.Clone(c.Answers)
 	for i := range op.Answers {
@@ -307,7 +307,7 @@ func (s *Store) CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClos
 }
 
 // Rounds returns a match's rounds in order.
-func (s *Store) Rounds(ctx context.Context, matchID string) ([]arena.Round, error) {
+func (s *Matches) Rounds(ctx context.Context, matchID string) ([]arena.Round, error) {
 	rows, err := roundTable.All(ctx, s.reader, ` WHERE r.match_id = $1 ORDER BY r.no`, matchID)
 	var rounds []arena.Round
 	for _, r := range rows {
@@ -318,7 +318,7 @@ func (s *Store) Rounds(ctx context.Context, matchID string) ([]arena.Round, erro
 
 // VoteUntil returns when the vote of spectators on a round ends, or the zero
 // time if none was opened since the round opened.
-func (s *Store) VoteUntil(ctx context.Context, matchID string, round int) (time.Time, error) {
+func (s *Matches) VoteUntil(ctx context.Context, matchID string, round int) (time.Time, error) {
 	ends, err := db.All(ctx, s.reader, db.ScanInt, `SELECT vote_until FROM rounds WHERE match_id = $1 AND no = $2 AND vote_until > 0`, matchID, round)
 	if err != nil || len(ends) == 0 {
 		return time.Time{}, s.wrap(err, "read the vote on round %d of match %s", round, matchID)
@@ -327,7 +327,7 @@ func (s *Store) VoteUntil(ctx context.Context, matchID string, round int) (time.
 }
 
 // Answers returns a match's answers, by round and agent.
-func (s *Store) Answers(ctx context.Context, matchID string) ([]arena.Answer, error) {
+func (s *Matches) Answers(ctx context.Context, matchID string) ([]arena.Answer, error) {
 	answers, err := answersOf(ctx, s.reader, matchID)
 	return answers, s.wrap(err, "read answers of match %s", matchID)
 }

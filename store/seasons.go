@@ -119,7 +119,7 @@ var saveEntrants = db.NewUpsert(entrantTable, []string{"season_id", "agent_id"},
 
 // StartSeason stores a new season of a league with its entrants and assigns it
 // the next number of that league. conflict: a season of the league is running.
-func (s *Store) StartSeason(ctx context.Context, season arena.Season) (arena.Season, error) {
+func (s *Leagues) StartSeason(ctx context.Context, season arena.Season) (arena.Season, error) {
 	err := s.write(ctx, leagueKey(season.League), func(ctx context.Context, tx *db.Tx) error {
 		if _, err := oneLeague(ctx, tx, season.League, s.d.Lock("l")); err != nil {
 			return err
@@ -185,7 +185,7 @@ func loadEntrants(ctx context.Context, q db.Querier, where string, args ...any) 
 
 // Season returns a season of a league with its pairings, by round, slot and
 // game; the newest when no is 0. not_found: the league has no such season.
-func (s *Store) Season(ctx context.Context, league string, no int) (season arena.Season, pairings []arena.Pairing, err error) {
+func (s *Leagues) Season(ctx context.Context, league string, no int) (season arena.Season, pairings []arena.Pairing, err error) {
 	err = s.season(ctx, league, no, func(q db.Querier, where string, args ...any) (err error) {
 		season, pairings, err = loadSeason(ctx, q, where, args...)
 		return err
@@ -194,7 +194,7 @@ func (s *Store) Season(ctx context.Context, league string, no int) (season arena
 }
 
 // SeasonEntrants is Season without pairings, of which there are many.
-func (s *Store) SeasonEntrants(ctx context.Context, league string, no int) (season arena.Season, err error) {
+func (s *Leagues) SeasonEntrants(ctx context.Context, league string, no int) (season arena.Season, err error) {
 	err = s.season(ctx, league, no, func(q db.Querier, where string, args ...any) (err error) {
 		season, err = loadEntrants(ctx, q, where, args...)
 		return err
@@ -202,7 +202,7 @@ func (s *Store) SeasonEntrants(ctx context.Context, league string, no int) (seas
 	return season, err
 }
 
-func (s *Store) season(ctx context.Context, league string, no int, load func(q db.Querier, where string, args ...any) error) error {
+func (s *Leagues) season(ctx context.Context, league string, no int, load func(q db.Querier, where string, args ...any) error) error {
 	where, args := ` WHERE s.league = $1 AND s.no = $2`, []any{league, no}
 	if no == 0 {
 		where, args = ` WHERE s.league = $1 ORDER BY s.no DESC LIMIT 1`, []any{league}
@@ -221,7 +221,7 @@ func (s *Store) season(ctx context.Context, league string, no int, load func(q d
 
 // Seasons lists the seasons of a league, newest first, without entrants, each
 // with its podium alone.
-func (s *Store) Seasons(ctx context.Context, league string, p arena.Page) (seasons []arena.Season, next string, err error) {
+func (s *Leagues) Seasons(ctx context.Context, league string, p arena.Page) (seasons []arena.Season, next string, err error) {
 	after, err := listSeasons.open(p)
 	if err != nil {
 		return nil, "", err
@@ -244,14 +244,14 @@ func (s *Store) Seasons(ctx context.Context, league string, p arena.Page) (seaso
 }
 
 // RunningSeasons returns the slugs of the leagues that have a running season.
-func (s *Store) RunningSeasons(ctx context.Context) ([]string, error) {
+func (s *Leagues) RunningSeasons(ctx context.Context) ([]string, error) {
 	slugs, err := db.All(ctx, s.reader, db.ScanText, `SELECT league FROM seasons WHERE status = 'running' ORDER BY league`)
 	return slugs, s.wrap(err, "list running seasons")
 }
 
 // PairingMatches returns the matches of a season's open pairings, by id.
 // Pairings whose match has not been made yet have none.
-func (s *Store) PairingMatches(ctx context.Context, seasonID string) (map[string]arena.Match, error) {
+func (s *Leagues) PairingMatches(ctx context.Context, seasonID string) (map[string]arena.Match, error) {
 	found := map[string]arena.Match{}
 	err := s.view(ctx, func(q db.Querier) error {
 		matches, err := loadMatches(ctx, q, ` WHERE m.id IN (SELECT p.match_id FROM pairings p WHERE p.season_id = $1 AND p.result = '')`, seasonID)
@@ -265,7 +265,7 @@ func (s *Store) PairingMatches(ctx context.Context, seasonID string) (map[string
 
 // PairingOf returns the pairing that a match decides and its season's number.
 // not_found: no season ordered the match.
-func (s *Store) PairingOf(ctx context.Context, matchID string) (p arena.Pairing, season int, err error) {
+func (s *Leagues) PairingOf(ctx context.Context, matchID string) (p arena.Pairing, season int, err error) {
 	err = s.view(ctx, func(q db.Querier) error {
 		if p, err = pairingTable.One(ctx, q, ` WHERE p.match_id = $1`, matchID); errors.Is(err, sql.ErrNoRows) {
 			return arena.Errorf(arena.CodeNotFound, "no season ordered match %q", matchID)
@@ -282,7 +282,7 @@ func (s *Store) PairingOf(ctx context.Context, matchID string) (p arena.Pairing,
 // ChangeSeason stores what was decided on season as it stood at
 // season.Version: all of it, or nothing. A pairing that has a result keeps it.
 // conflict: the season has changed since, or is finished.
-func (s *Store) ChangeSeason(ctx context.Context, season arena.Season, c arena.SeasonChange) error {
+func (s *Leagues) ChangeSeason(ctx context.Context, season arena.Season, c arena.SeasonChange) error {
 	pairings := slices.Clone(c.Pairings)
 	for i := range pairings {
 		pairings[i].SeasonID = season.ID
@@ -318,7 +318,7 @@ func (s *Store) ChangeSeason(ctx context.Context, season arena.Season, c arena.S
 
 // SeasonDays sums up, by day and league, the seasons that were played at some
 // time from from on and before to.
-func (s *Store) SeasonDays(ctx context.Context, from, to time.Time) ([]arena.SeasonDay, error) {
+func (s *Leagues) SeasonDays(ctx context.Context, from, to time.Time) ([]arena.SeasonDay, error) {
 	const day = 24 * 60 * 60 * 1000
 	days, err := db.All(ctx, s.reader, func(r db.Row) (d arena.SeasonDay, err error) {
 		var running int

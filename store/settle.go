@@ -17,7 +17,7 @@ import (
 // rating changes and nothing is settled. last makes the final event from them.
 // Both run inside the transaction, perhaps more than once. A second call for
 // the same match returns (nil, nil) and changes nothing.
-func (s *Store) Settle(ctx context.Context, l arena.Lease, r arena.Result, at time.Time,
+func (s *Matches) Settle(ctx context.Context, l arena.Lease, r arena.Result, at time.Time,
 	rate func(map[string]arena.Rating) []arena.RatingChange, last func([]arena.RatingChange) (arena.Event, error),
 ) ([]arena.Event, error) {
 	at = db.FromMillis(db.Millis(at))
@@ -36,7 +36,7 @@ func (s *Store) Settle(ctx context.Context, l arena.Lease, r arena.Result, at ti
 		var changes []arena.RatingChange
 		if r.Rated {
 			m := settlementSource{matchID: l.MatchID, league: f.league, at: at, seats: r.Seats}
-			if changes, err = s.rate(ctx, tx, m, rate); err != nil {
+			if changes, err = s.ratings.rate(ctx, tx, m, rate); err != nil {
 				return err
 			}
 		}
@@ -64,7 +64,7 @@ func (s *Store) Settle(ctx context.Context, l arena.Lease, r arena.Result, at ti
 
 // endedAs locks the match's row and reports whether this lease, the current
 // one, has ended the match this way.
-func (s *Store) endedAs(ctx context.Context, tx *db.Tx, l arena.Lease, end arena.MatchStatus) (bool, error) {
+func (s *Matches) endedAs(ctx context.Context, tx *db.Tx, l arena.Lease, end arena.MatchStatus) (bool, error) {
 	status, err := db.One(ctx, tx, db.ScanText, `SELECT m.status FROM matches m WHERE m.id = $1 AND m.epoch = $2`+s.d.Lock("m"),
 		l.MatchID, l.Epoch)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -92,7 +92,7 @@ func ratedRows(matchID string, seats []arena.Seat, changes []arena.RatingChange)
 // VoidMatch ends a running match that does not count, with the last event of
 // its log. No rating moves. A second call for the same match changes nothing
 // and returns no events.
-func (s *Store) VoidMatch(ctx context.Context, l arena.Lease, reason string, seats []arena.Seat, at time.Time, last arena.Event) ([]arena.Event, error) {
+func (s *Matches) VoidMatch(ctx context.Context, l arena.Lease, reason string, seats []arena.Seat, at time.Time, last arena.Event) ([]arena.Event, error) {
 	var stored []arena.Event
 	// Alone: see endMatch.
 	err := s.writeAlone(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {

@@ -205,7 +205,7 @@ func (s *Store) report(ctx context.Context) (report CopyReport, err error) {
 		}
 		report.Tables = append(report.Tables, CopiedTable{t.name, rows})
 	}
-	report.Leagues, err = s.CheckRatings(ctx)
+	report.Leagues, err = s.Ratings.CheckRatings(ctx)
 	return report, err
 }
 

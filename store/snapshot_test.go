@@ -26,7 +26,7 @@ func silent(store.CopyProgress) {}
 func snapshot(t *testing.T, from string) (file string, state map[string]any) {
 	t.Helper()
 	s := storetest.Fill(t, from)
-	if _, err := s.ClaimTick(t.Context(), "schedule", time.Second); err != nil {
+	if _, err := s.Operations.ClaimTick(t.Context(), "schedule", time.Second); err != nil {
 		t.Fatal(err)
 	}
 	file = filepath.Join(t.TempDir(), "copy.db")

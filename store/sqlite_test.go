@@ -51,7 +51,7 @@ func TestOpen_FileIsPrivate(t *testing.T) {
 	// A name that would change the meaning of a URI if it were not escaped.
 	path := filepath.Join(t.TempDir(), "a #%41;b.db")
 	s := openStore(t, "sqlite:"+path)
-	if err := s.CreateLeague(t.Context(), arena.League{Slug: "l", Status: arena.LeagueOpen}); err != nil {
+	if err := s.Leagues.CreateLeague(t.Context(), arena.League{Slug: "l", Status: arena.LeagueOpen}); err != nil {
 		t.Fatal(err)
 	}
 	for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -100,7 +100,7 @@ func TestStore_Lock(t *testing.T) {
 	if err := second.Lock(ctx); arena.CodeOf(err) != arena.CodeConflict || !strings.Contains(err.Error(), "another server uses the database "+path) {
 		t.Errorf("the second lock: %v", err)
 	}
-	if err := second.CreateLeague(ctx, arena.League{Slug: "l", Status: arena.LeagueOpen}); err != nil {
+	if err := second.Leagues.CreateLeague(ctx, arena.League{Slug: "l", Status: arena.LeagueOpen}); err != nil {
 		t.Errorf("without the lock: %v", err)
 	}
 	if info, err := os.Stat(path + "-lock"); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
@@ -157,10 +157,10 @@ func TestStore_DiskFull(t *testing.T) {
 	for i := range tasks {
 		tasks[i].Description = strings.Repeat("x", 4000)
 	}
-	if err := s.CreatePack(ctx, pack, tasks); arena.CodeOf(err) != arena.CodeUnavailable {
+	if err := s.Packs.CreatePack(ctx, pack, tasks); arena.CodeOf(err) != arena.CodeUnavailable {
 		t.Fatalf("got %v, want unavailable", err)
 	}
-	if _, err := s.Pack(ctx, "pk_1"); arena.CodeOf(err) != arena.CodeNotFound {
+	if _, err := s.Packs.Pack(ctx, "pk_1"); arena.CodeOf(err) != arena.CodeNotFound {
 		t.Fatalf("got %v, want not_found", err)
 	}
 	if got := s.ErrorStats(); got.Unavailable != 1 || got.Failed != 0 || got.LastAt.IsZero() { // a missing row is no fault
@@ -168,22 +168,22 @@ func TestStore_DiskFull(t *testing.T) {
 	}
 	// A token opens the door even when its use cannot be noted.
 	limit(1 << 20)
-	if err := s.CreateOwner(ctx, arena.Owner{ID: "ow", Name: "o"}, arena.Token{ID: "to", OwnerID: "ow", Scope: arena.ScopeOwner, Hash: sha256.Sum256(nil)}); err != nil {
+	if err := s.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow", Name: "o"}, arena.Token{ID: "to", OwnerID: "ow", Scope: arena.ScopeOwner, Hash: sha256.Sum256(nil)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Writer().ExecContext(ctx, "PRAGMA query_only = 1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.TokenByHash(ctx, sha256.Sum256(nil)); err != nil {
+	if _, err := s.Accounts.TokenByHash(ctx, sha256.Sum256(nil)); err != nil {
 		t.Error(err)
 	}
-	if err := s.CreatePack(ctx, pack, nil); arena.CodeOf(err) != arena.CodeUnavailable {
+	if err := s.Packs.CreatePack(ctx, pack, nil); arena.CodeOf(err) != arena.CodeUnavailable {
 		t.Errorf("got %v, want unavailable", err)
 	}
 	if _, err := s.Writer().ExecContext(ctx, "PRAGMA query_only = 0"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.CreatePack(ctx, pack, tasks); err != nil {
+	if err := s.Packs.CreatePack(ctx, pack, tasks); err != nil {
 		t.Error(err)
 	}
 	var check string
@@ -198,7 +198,7 @@ func TestStore_CheckIntegrity(t *testing.T) {
 	s := openStore(t, "sqlite:"+path)
 	for i := range 200 {
 		l := arena.League{Slug: "l" + strconv.Itoa(i), Title: strings.Repeat("x", 100), Status: arena.LeagueOpen}
-		if err := s.CreateLeague(t.Context(), l); err != nil {
+		if err := s.Leagues.CreateLeague(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
 	}

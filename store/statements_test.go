@@ -22,7 +22,7 @@ func TestStatements_NoDeadlock(t *testing.T) {
 	if err := s.View(t.Context(), func(q *store.Tx) error {
 		for range 2 { // of the same text: one of them is not needed
 			wg.Go(func() {
-				if _, err := s.League(t.Context(), "none"); arena.CodeOf(err) != arena.CodeNotFound {
+				if _, err := s.Leagues.League(t.Context(), "none"); arena.CodeOf(err) != arena.CodeNotFound {
 					t.Error(err)
 				}
 			})
@@ -51,7 +51,7 @@ func TestStatements_Few(t *testing.T) {
 	t.Parallel()
 	s := openStore(t, storetest.SQLite(t))
 	ctx := t.Context()
-	if err := s.CreateOwner(ctx, arena.Owner{ID: "ow", Name: "o"}, arena.Token{ID: "to", OwnerID: "ow", Scope: arena.ScopeOwner, Hash: sha256.Sum256(nil)}); err != nil {
+	if err := s.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow", Name: "o"}, arena.Token{ID: "to", OwnerID: "ow", Scope: arena.ScopeOwner, Hash: sha256.Sum256(nil)}); err != nil {
 		t.Fatal(err)
 	}
 	for n := 1; n <= 600; n += 7 {
@@ -60,18 +60,18 @@ func TestStatements_Few(t *testing.T) {
 			ids[i] = fmt.Sprintf("ag_%d_%d", n, i)
 		}
 		a := arena.Agent{ID: ids[n-1], OwnerID: "ow", Name: ids[n-1]}
-		if err := s.CreateAgent(ctx, a); err != nil {
+		if err := s.Agents.CreateAgent(ctx, a); err != nil {
 			t.Fatal(err)
 		}
-		found, err := s.AgentsByID(ctx, ids)
+		found, err := s.Agents.AgentsByID(ctx, ids)
 		if err != nil || len(found) != 1 || found[a.ID].ID != a.ID {
 			t.Fatalf("of %d agents %d were found (%v)", n, len(found), err)
 		}
 		pack := arena.Pack{ID: fmt.Sprintf("pk_%d", n)}
-		if err := s.CreatePack(ctx, pack, tasks); err != nil {
+		if err := s.Packs.CreatePack(ctx, pack, tasks); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Task(ctx, pack.ID, n-1); err != nil {
+		if _, err := s.Packs.Task(ctx, pack.ID, n-1); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -25,7 +25,7 @@ func addOutcomes(ctx context.Context, tx *db.Tx, matchID string) error {
 
 // AgentCauses counts an agent's rounds by outcome, those of matches that are
 // over: finished or void.
-func (s *Store) AgentCauses(ctx context.Context, id string) (map[arena.Outcome]int, error) {
+func (s *Ratings) AgentCauses(ctx context.Context, id string) (map[arena.Outcome]int, error) {
 	type cause struct {
 		outcome arena.Outcome
 		rounds  int
@@ -42,7 +42,7 @@ func (s *Store) AgentCauses(ctx context.Context, id string) (map[arena.Outcome]i
 
 // AgentResults counts the closed rounds of an agent's newest matches, at most
 // so many, by how they ended; most rounds first.
-func (s *Store) AgentResults(ctx context.Context, agentID string, matches int) ([]arena.ResultCount, error) {
+func (s *Ratings) AgentResults(ctx context.Context, agentID string, matches int) ([]arena.ResultCount, error) {
 	if err := checkLimit(matches); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func resultQuery(agentID string, matches int) (string, []any) {
 // that plays elsewhere would have all of its answers read. Rounds that have not
 // closed are left out: nothing is known of them yet (docs/rules.md, section 5).
 // So are moves of games, which are neither right nor wrong.
-func (s *Store) AgentClaims(ctx context.Context, agentID, league string, limit int) ([]arena.Claim, error) {
+func (s *Ratings) AgentClaims(ctx context.Context, agentID, league string, limit int) ([]arena.Claim, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
@@ -140,17 +140,17 @@ func claimQuery(agentID, league string, limit int) (string, []any) {
 // NoShows returns the no-shows of agents in their newest arena.NoShowMatches matches
 // of a league that have begun, oldest round first; in each league when league
 // is "". A 429 before the agent's first counted round of the match is none.
-func (s *Store) NoShows(ctx context.Context, league string, agentIDs []string) ([]arena.NoShow, error) {
+func (s *Ratings) NoShows(ctx context.Context, league string, agentIDs []string) ([]arena.NoShow, error) {
 	return s.noShows(ctx, league, agentIDs, false)
 }
 
 // SeenNoShows returns the NoShows of an agent in all leagues that spectators have
 // seen: none of a round that is open or of a delayed match that runs.
-func (s *Store) SeenNoShows(ctx context.Context, agentID string) ([]arena.NoShow, error) {
+func (s *Ratings) SeenNoShows(ctx context.Context, agentID string) ([]arena.NoShow, error) {
 	return s.noShows(ctx, "", []string{agentID}, true)
 }
 
-func (s *Store) noShows(ctx context.Context, league string, agentIDs []string, onlySeen bool) ([]arena.NoShow, error) {
+func (s *Ratings) noShows(ctx context.Context, league string, agentIDs []string, onlySeen bool) ([]arena.NoShow, error) {
 	var found []arena.NoShow
 	for part := range slices.Chunk(agentIDs, db.MaxIDs) {
 		query, args := noShowQuery(league, part, onlySeen)
@@ -217,7 +217,7 @@ func encounters(times string) string {
 // Opponents returns an agent's record against each agent that it met in a
 // finished match, rated or not, and neither left: the better place wins. Most
 // matches first.
-func (s *Store) Opponents(ctx context.Context, id string) ([]arena.OpponentRecord, error) {
+func (s *Ratings) Opponents(ctx context.Context, id string) ([]arena.OpponentRecord, error) {
 	records, err := db.All(ctx, s.reader, func(r db.Row) (o arena.OpponentRecord, err error) {
 		err = r.Scan(&o.AgentID, &o.Name, &o.Wins, &o.Draws, &o.Losses)
 		o.Matches = o.Wins + o.Draws + o.Losses
@@ -231,7 +231,7 @@ func (s *Store) Opponents(ctx context.Context, id string) ([]arena.OpponentRecor
 
 // Evidence returns the input of the report on anomalies: the newest finished
 // matches of a league, at most limit of them.
-func (s *Store) Evidence(ctx context.Context, league string, limit int) (arena.Evidence, error) {
+func (s *Ratings) Evidence(ctx context.Context, league string, limit int) (arena.Evidence, error) {
 	e := arena.Evidence{League: league}
 	if err := checkLimit(limit); err != nil {
 		return e, err
@@ -333,7 +333,7 @@ const moversLooked = 20_000
 
 // Movers returns the agents whose rating in one league has moved most since a
 // time, up or down.
-func (s *Store) Movers(ctx context.Context, since time.Time, limit int) ([]arena.Mover, error) {
+func (s *Ratings) Movers(ctx context.Context, since time.Time, limit int) ([]arena.Mover, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
@@ -355,7 +355,7 @@ const moversQuery = `SELECT a.id, a.name, t.league, g.melo, g.matches, g.recent,
 
 // LastSeasons returns the newest finished season of each league that has one, by
 // the league's slug, without entrants and with its podium alone.
-func (s *Store) LastSeasons(ctx context.Context) (map[string]arena.Season, error) {
+func (s *Leagues) LastSeasons(ctx context.Context) (map[string]arena.Season, error) {
 	seasons, err := seasonList.All(ctx, s.reader, lastSeasons)
 	if err != nil {
 		return nil, s.wrap(err, "read last seasons")

@@ -75,7 +75,7 @@ func readVerdicts(ctx context.Context, q db.Querier, rest string, args ...any) (
 
 // Verdicts returns the verdicts of a match's rounds, by round, oldest first:
 // the last one of a round is the one that counts.
-func (s *Store) Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error) {
+func (s *Matches) Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error) {
 	verdicts, err := readVerdicts(ctx, s.reader, ` WHERE v.match_id = $1 ORDER BY v.round, v.no`, matchID)
 	return verdicts, s.wrap(err, "read verdicts of match %s", matchID)
 }
@@ -83,7 +83,7 @@ func (s *Store) Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, 
 // LeagueVerdicts returns the newest limit verdicts of a league's external
 // judges, newest match first, as they counted when their rounds closed. Those
 // on a delayed match follow when it is over (docs/rules.md, section 5).
-func (s *Store) LeagueVerdicts(ctx context.Context, league string, limit int) ([]arena.Verdict, error) {
+func (s *Matches) LeagueVerdicts(ctx context.Context, league string, limit int) ([]arena.Verdict, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ var saveVotes = db.NewUpsert(voteTable, []string{"match_id", "round", "voter"})
 // voter counts. conflict: the round is not open. rate_limited: perAddress
 // other voters have voted from its address, or arena.SiteFactor times as many
 // from its site.
-func (s *Store) SaveVote(ctx context.Context, v arena.Vote, perAddress int) error {
+func (s *Matches) SaveVote(ctx context.Context, v arena.Vote, perAddress int) error {
 	err := s.write(ctx, v.MatchID, func(ctx context.Context, tx *db.Tx) error {
 		_, err := db.One(ctx, tx, db.ScanInt, `SELECT m.round FROM matches m WHERE m.id = $1 AND m.round = $2 AND m.round_open = 1`,
 			v.MatchID, v.Round)
@@ -145,14 +145,14 @@ func fewVotes(ctx context.Context, tx *db.Tx, v arena.Vote, column string, value
 }
 
 // Votes returns the votes on a round.
-func (s *Store) Votes(ctx context.Context, matchID string, round int) ([]arena.Vote, error) {
+func (s *Matches) Votes(ctx context.Context, matchID string, round int) ([]arena.Vote, error) {
 	votes, err := voteTable.All(ctx, s.reader, ` WHERE v.match_id = $1 AND v.round = $2 ORDER BY v.at, v.voter`, matchID, round)
 	return votes, s.wrap(err, "read votes on match %s", matchID)
 }
 
 // lockFinished locks the row of a match. not_found: it does not exist; conflict:
 // it is not finished.
-func (s *Store) lockFinished(ctx context.Context, tx *db.Tx, matchID string) error {
+func (s *Matches) lockFinished(ctx context.Context, tx *db.Tx, matchID string) error {
 	status, err := s.lockMatch(ctx, tx, matchID)
 	if err == nil && status != arena.MatchFinished {
 		err = arena.Errorf(arena.CodeConflict, "only a finished match can be scored again, this one is %s", status)
@@ -161,7 +161,7 @@ func (s *Store) lockFinished(ctx context.Context, tx *db.Tx, matchID string) err
 }
 
 // lockOver is lockFinished for a match that is over in any way.
-func (s *Store) lockOver(ctx context.Context, tx *db.Tx, matchID string) error {
+func (s *Matches) lockOver(ctx context.Context, tx *db.Tx, matchID string) error {
 	status, err := s.lockMatch(ctx, tx, matchID)
 	if err == nil && !status.Over() {
 		err = arena.Errorf(arena.CodeConflict, "only a match that is over can have texts erased, this one is %s", status)
@@ -169,7 +169,7 @@ func (s *Store) lockOver(ctx context.Context, tx *db.Tx, matchID string) error {
 	return err
 }
 
-func (s *Store) lockMatch(ctx context.Context, tx *db.Tx, matchID string) (arena.MatchStatus, error) {
+func (s *Matches) lockMatch(ctx context.Context, tx *db.Tx, matchID string) (arena.MatchStatus, error) {
 	status, err := db.One(ctx, tx, db.ScanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.Lock("m"), matchID)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("match", matchID)
@@ -180,7 +180,7 @@ func (s *Store) lockMatch(ctx context.Context, tx *db.Tx, matchID string) (arena
 // SaveRescore stores another look at the answers of a finished match: its
 // verdicts, points and places. Ratings follow with RebuildRatings. conflict:
 // the match is not finished.
-func (s *Store) SaveRescore(ctx context.Context, r arena.Rescore) error {
+func (s *Matches) SaveRescore(ctx context.Context, r arena.Rescore) error {
 	// Alone: another batch may hold encounters of the same agents.
 	err := s.writeAlone(ctx, r.MatchID, func(ctx context.Context, tx *db.Tx) error {
 		if err := s.lockFinished(ctx, tx, r.MatchID); err != nil {

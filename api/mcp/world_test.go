@@ -160,7 +160,7 @@ func newWorld(t *testing.T) *world {
 	s, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{Logger: log, Now: time.Now})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
-	hub, err := pull.NewHub(pull.HubOptions{Store: s, Notifier: mailbox.NewNotifier(nil), Interval: 30 * time.Second, Now: time.Now, Logger: log})
+	hub, err := pull.NewHub(pull.HubOptions{Store: s.PulledTasks, Notifier: mailbox.NewNotifier(nil), Interval: 30 * time.Second, Now: time.Now, Logger: log})
 	must(t, err)
 	w := &world{t: t, awake: make(chan string, 1<<10), ended: make(chan error, 1<<10), ops: &operations{looked: make(chan struct{}, 1)}}
 	w.driver, err = pull.NewDriver(hub)

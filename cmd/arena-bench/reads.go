@@ -128,7 +128,7 @@ func (c *BenchReadsCmd) database(app *App) (database string, drop func(context.C
 func (c *BenchReadsCmd) fill(app *App, s *benchNode) (ids []string, err error) {
 	if c.Kept != "" {
 		for p := (arena.Page{Limit: 100}); ; {
-			agents, next, err := s.Store.Agents(app.Ctx, arena.AgentFilter{League: benchSlug}, p)
+			agents, next, err := s.Store.Agents.Agents(app.Ctx, arena.AgentFilter{League: benchSlug}, p)
 			for _, a := range agents {
 				ids = append(ids, a.ID)
 			}
@@ -141,7 +141,7 @@ func (c *BenchReadsCmd) fill(app *App, s *benchNode) (ids []string, err error) {
 	settings := benchSettings()
 	settings.Format, settings.MinSeats, settings.MaxSeats, settings.Rated = arena.FormatLadder, 2, 2, true
 	l := arena.League{Slug: benchSlug, Title: "Bench", Status: arena.LeagueOpen, Settings: settings, CreatedAt: now}
-	if err := s.Store.CreateLeague(app.Ctx, l); err != nil {
+	if err := s.Store.Leagues.CreateLeague(app.Ctx, l); err != nil {
 		return nil, err
 	}
 	ids, err = benchPeople(app.Ctx, s, c.Agents)
@@ -170,7 +170,7 @@ func benchPeople(ctx context.Context, s *benchNode, n int) ([]string, error) {
 	owner := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: "bench", CreatedAt: now}
 	_, hash := token.NewSecret(token.OwnerSecretPrefix)
 	key := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), OwnerID: owner.ID, Scope: arena.ScopeOwner, Hash: hash, CreatedAt: now}
-	if err := s.Store.CreateOwner(ctx, owner, key); err != nil {
+	if err := s.Store.Accounts.CreateOwner(ctx, owner, key); err != nil {
 		return nil, err
 	}
 	leagues := []string{benchSlug}
@@ -182,7 +182,7 @@ func benchPeople(ctx context.Context, s *benchNode, n int) ([]string, error) {
 		wg.Go(func() {
 			for i := range next {
 				ids[i] = arena.NewID(arena.AgentPrefix, now)
-				if err := s.Store.CreateAgent(ctx, arena.Agent{
+				if err := s.Store.Agents.CreateAgent(ctx, arena.Agent{
 					ID: ids[i], OwnerID: owner.ID, Name: fmt.Sprintf("agent %d", i), Protocol: "aap",
 					Endpoint: "http://127.0.0.1:9/agora", Leagues: leagues, CreatedAt: now, PassedAt: now,
 					Health: arena.Health{OK: true, Capabilities: leagues, MaxConcurrent: 1000},

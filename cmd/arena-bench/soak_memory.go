@@ -116,7 +116,7 @@ func (s *soak) state() soakState {
 	streams := s.server.Hub.Stats()
 	held := soakState{
 		Resident: residentMemory(), Live: int64(liveMemory()), Streams: int64(streams.Tails + streams.Pages), //nolint:gosec // G115: far below 2^63
-		Archives: int64(s.server.Store.ArchiveCache()), Seats: s.server.Seats.Stats().Seats, Goroutines: runtime.NumGoroutine(), Files: openFiles(),
+		Archives: int64(s.server.Store.Matches.ArchiveCache()), Seats: s.server.Seats.Stats().Seats, Goroutines: runtime.NumGoroutine(), Files: openFiles(),
 	}
 	held.Bytes = heldMemory()
 	held.Runtime = runtimeMemory()

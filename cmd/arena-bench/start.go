@@ -145,7 +145,7 @@ func (c *BenchStartCmd) arena(ctx context.Context, agents *benchAgents, league s
 		}
 		delays = append(delays, delay)
 		began = time.Now()
-		if _, err := s.Store.ClaimTick(ctx, league+strconv.Itoa(i), time.Hour); err != nil { // each its own row
+		if _, err := s.Store.Operations.ClaimTick(ctx, league+strconv.Itoa(i), time.Hour); err != nil { // each its own row
 			return err
 		}
 		commits = append(commits, float64(time.Since(began))/1e6)

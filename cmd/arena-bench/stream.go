@@ -332,7 +332,7 @@ func (b *streamBench) late(w *benchWorld) error {
 		return err
 	}
 	t.publish = func(events []arena.Event) error {
-		stored, err := w.Store.AppendEvents(b.ctx, t.match, w.agents[2], events)
+		stored, err := w.Store.Matches.AppendEvents(b.ctx, t.match, w.agents[2], events)
 		for i := range stored { // what the commit took is not the stream's
 			stored[i].Body = benchEvent(t.match, 0).Body
 		}

@@ -195,11 +195,11 @@ func (w *waiting) rest(before held, goroutines int) error {
 func (w *waiting) ended(ctx context.Context, matches []string, end *waitEnd) error {
 	var timers, closed []float64
 	for _, match := range matches {
-		answers, err := w.server.Store.Answers(ctx, match)
+		answers, err := w.server.Store.Matches.Answers(ctx, match)
 		if err != nil {
 			return fmt.Errorf("read answers: %w", err)
 		}
-		rounds, err := w.server.Store.Rounds(ctx, match)
+		rounds, err := w.server.Store.Matches.Rounds(ctx, match)
 		if err != nil {
 			return fmt.Errorf("read rounds: %w", err)
 		}

@@ -72,19 +72,19 @@ func (w *benchWorld) people(ctx context.Context, agents int) error {
 		o := arena.Owner{ID: arena.NewID("ow_", now), Name: fmt.Sprintf("owner %d", i), CreatedAt: now}
 		t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), OwnerID: o.ID, Scope: arena.ScopeOwner, CreatedAt: now}
 		copy(t.Hash[:], t.ID)
-		if err := w.Store.CreateOwner(ctx, o, t); err != nil {
+		if err := w.Store.Accounts.CreateOwner(ctx, o, t); err != nil {
 			return err
 		}
 		a := arena.Agent{
 			ID: arena.NewID("ag_", now), OwnerID: o.ID, OwnerName: o.Name, Name: fmt.Sprintf("agent %d", i), Protocol: "aap",
 			Endpoint: fmt.Sprintf("http://127.0.0.1:9/%d", i), CreatedAt: now,
 		}
-		if err := w.Store.CreateAgent(ctx, a); err != nil {
+		if err := w.Store.Agents.CreateAgent(ctx, a); err != nil {
 			return err
 		}
 		w.agents = append(w.agents, a.ID)
 	}
-	return w.Store.CreateLeague(ctx, arena.League{Slug: benchSlug, Title: "Bench", Status: arena.LeagueOpen, Settings: benchSettings(), CreatedAt: now})
+	return w.Store.Leagues.CreateLeague(ctx, arena.League{Slug: benchSlug, Title: "Bench", Status: arena.LeagueOpen, Settings: benchSettings(), CreatedAt: now})
 }
 
 func benchSettings() arena.Settings {
@@ -105,21 +105,21 @@ func (w *benchWorld) match(ctx context.Context, agents ...string) (id string, se
 		m.Seats = append(m.Seats, arena.Seat{No: i, AgentID: a, State: arena.SeatActive})
 	}
 	e := arena.Event{At: now, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)}
-	if _, err := w.Store.CreateMatch(ctx, m, e); err != nil {
+	if _, err := w.Store.Matches.CreateMatch(ctx, m, e); err != nil {
 		return "", 0, err
 	}
-	claimed, err := w.Store.ClaimMatches(ctx, w.Node, time.Hour, 1)
+	claimed, err := w.Store.Matches.ClaimMatches(ctx, w.Node, time.Hour, 1)
 	if err != nil || len(claimed) != 1 {
 		return "", 0, errors.Join(errors.New("the match cannot be claimed"), err)
 	}
 	m = claimed[0]
 	e.Type = arena.EventMatchStarted
-	if _, err := w.Store.StartMatch(ctx, m.Lease, m.Seats, now, nil, []arena.Event{e}); err != nil {
+	if _, err := w.Store.Matches.StartMatch(ctx, m.Lease, m.Seats, now, nil, []arena.Event{e}); err != nil {
 		return "", 0, err
 	}
 	e.Type, e.Round = arena.EventRoundStarted, 1
 	r := arena.Round{No: 1, OpenedAt: now, Task: arena.Task{Description: "2+2?", Answers: []string{"4"}}}
-	stored, err := w.Store.OpenRound(ctx, m.Lease, r, []arena.Event{e})
+	stored, err := w.Store.Matches.OpenRound(ctx, m.Lease, r, []arena.Event{e})
 	if err != nil {
 		return "", 0, err
 	}

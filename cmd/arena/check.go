@@ -118,7 +118,7 @@ func (c *CheckCmd) find(ctx context.Context, local *localArena, t target) (arena
 			break
 		}
 	}
-	agent, err := local.Parts().Store.Agent(ctx, first.ID)
+	agent, err := local.Parts().Store.Agents.Agent(ctx, first.ID)
 	if err != nil {
 		return agent, err
 	}

@@ -184,7 +184,7 @@ ARENA_DATABASE_URL, from the file or the environment.
 // no longer that of the newest key.
 func (c *KeysListCmd) Run(app *App) error {
 	return withKeys(app, c.FileFlag, func(ctx context.Context, s *store.Store, o token.Options) error {
-		rows, err := s.SigningKeys(ctx)
+		rows, err := s.Keys.SigningKeys(ctx)
 		if err != nil {
 			return err
 		}
@@ -221,7 +221,7 @@ minute, agents notice nothing. Settings: ARENA_DATABASE_URL, ARENA_JWT_ALG
 // Run adds a key.
 func (c *KeysRotateCmd) Run(app *App) error {
 	return withKeys(app, c.FileFlag, func(ctx context.Context, s *store.Store, o token.Options) error {
-		rows, err := s.SigningKeys(ctx)
+		rows, err := s.Keys.SigningKeys(ctx)
 		if err != nil {
 			return err
 		}
@@ -250,7 +250,7 @@ func withKeys(app *App, file FileFlag, do func(context.Context, *store.Store, to
 			return fmt.Errorf("the database has schema %d and this binary wants %d: see arena migrate --status", current, wanted)
 		}
 		return do(app.Ctx, s, token.Options{
-			Store: s, Issuer: cfg.PublicURL.String(), Alg: cfg.JWTAlg, Now: time.Now, Logger: app.Logger(cfg),
+			Store: s.Keys, Issuer: cfg.PublicURL.String(), Alg: cfg.JWTAlg, Now: time.Now, Logger: app.Logger(cfg),
 		})
 	})
 }

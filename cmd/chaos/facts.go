@@ -66,21 +66,21 @@ func readFacts(ctx context.Context, url string) (*facts, error) {
 
 func (f *facts) readMatches(ctx context.Context, s *store.Store) error {
 	for p := (arena.Page{Limit: page}); ; {
-		matches, next, err := s.Matches(ctx, arena.MatchFilter{}, p)
+		matches, next, err := s.Matches.Matches(ctx, arena.MatchFilter{}, p)
 		if err != nil {
 			return err
 		}
 		for _, m := range matches {
 			one := &matchFacts{Match: m}
 			f.matches[m.ID] = one
-			if one.rounds, err = s.Rounds(ctx, m.ID); err != nil {
+			if one.rounds, err = s.Matches.Rounds(ctx, m.ID); err != nil {
 				return err
 			}
-			if one.answers, err = s.Answers(ctx, m.ID); err != nil {
+			if one.answers, err = s.Matches.Answers(ctx, m.ID); err != nil {
 				return err
 			}
 			for since := int64(0); ; {
-				events, err := s.EventsAfter(ctx, m.ID, since, page)
+				events, err := s.Matches.EventsAfter(ctx, m.ID, since, page)
 				if err != nil {
 					return err
 				}
@@ -100,7 +100,7 @@ func (f *facts) readMatches(ctx context.Context, s *store.Store) error {
 
 func (f *facts) readSettlements(ctx context.Context, s *store.Store) error {
 	for after := int64(0); ; {
-		some, err := s.Settlements(ctx, "", after, page)
+		some, err := s.Ratings.Settlements(ctx, "", after, page)
 		if err != nil {
 			return err
 		}
@@ -111,13 +111,13 @@ func (f *facts) readSettlements(ctx context.Context, s *store.Store) error {
 		after = some[len(some)-1].Seq
 	}
 	var err error
-	f.leagues, err = s.Leagues(ctx)
+	f.leagues, err = s.Leagues.Leagues(ctx)
 	return err
 }
 
 func (f *facts) readAgents(ctx context.Context, s *store.Store) error {
 	for p := (arena.Page{Limit: page}); ; {
-		agents, next, err := s.Agents(ctx, arena.AgentFilter{Retired: true}, p)
+		agents, next, err := s.Agents.Agents(ctx, arena.AgentFilter{Retired: true}, p)
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (f *facts) readAgents(ctx context.Context, s *store.Store) error {
 		for i, a := range agents {
 			ids[i] = a.ID
 		}
-		ratings, err := s.AgentRatings(ctx, ids)
+		ratings, err := s.Ratings.AgentRatings(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (f *facts) readAgents(ctx context.Context, s *store.Store) error {
 
 func (f *facts) readDeliveries(ctx context.Context, s *store.Store, agentID string) error {
 	for p := (arena.Page{Limit: page}); ; {
-		some, next, err := s.Deliveries(ctx, arena.DeliveryFilter{AgentID: agentID}, p)
+		some, next, err := s.Agents.Deliveries(ctx, arena.DeliveryFilter{AgentID: agentID}, p)
 		if err != nil {
 			return err
 		}

@@ -161,7 +161,7 @@ func TestACME(t *testing.T) {
 				plainAddr = certstest.FreeAddr(t)
 			}
 			pebble := certstest.Start(t, certstest.FreeAddr(t), tlsAddr, plainAddr)
-			o := ACME{Store: s, Directory: pebble.URL, CAFile: pebble.CAFile, Email: "ops@example.org"}
+			o := ACME{Store: s.Certificates, Directory: pebble.URL, CAFile: pebble.CAFile, Email: "ops@example.org"}
 			n.start(t, o, tc.offered)
 			n.log.await(t, "certificate obtained")
 			testwait.Until(t, "the node presents the certificate", func() bool { return !n.certs.Expires().IsZero() })
@@ -197,7 +197,7 @@ func TestACME_fails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := listen(t)
-			n.start(t, ACME{Store: openStore(t), Directory: "https://" + certstest.FreeAddr(t) + "/dir", CAFile: tc.file}, true)
+			n.start(t, ACME{Store: openStore(t).Certificates, Directory: "https://" + certstest.FreeAddr(t) + "/dir", CAFile: tc.file}, true)
 			if line := n.log.await(t, "certificate not obtained"); !strings.Contains(line, tc.want) || !strings.Contains(line, "it is tried again") {
 				t.Error(line)
 			}
@@ -217,7 +217,7 @@ func TestACME_authorityLater(t *testing.T) {
 	t.Parallel()
 	s, n := openStore(t), listen(t)
 	pebble := certstest.Start(t, certstest.FreeAddr(t), n.tls.Addr().String(), n.plain.Addr().String())
-	o := ACME{Store: s, Directory: pebble.URL, CAFile: pebble.CAFile}
+	o := ACME{Store: s.Certificates, Directory: pebble.URL, CAFile: pebble.CAFile}
 	n.start(t, o, false)
 	n.log.await(t, "certificate obtained")
 
@@ -259,8 +259,8 @@ func TestACME_renews(t *testing.T) {
 			t.Parallel()
 			s, n := openStore(t), listen(t)
 			pebble := certstest.Start(t, certstest.FreeAddr(t), n.tls.Addr().String(), n.plain.Addr().String())
-			must(t, s.PutTLSFile(t.Context(), pebble.URL+"/"+testHost+"/certificate", stored))
-			n.start(t, ACME{Store: s, Directory: pebble.URL, CAFile: pebble.CAFile}, true)
+			must(t, s.Certificates.PutTLSFile(t.Context(), pebble.URL+"/"+testHost+"/certificate", stored))
+			n.start(t, ACME{Store: s.Certificates, Directory: pebble.URL, CAFile: pebble.CAFile}, true)
 			if line, want := n.log.await(t, "certificate obtained"), fmt.Sprintf("renewal=%t", name == "due"); !strings.Contains(line, want) {
 				t.Errorf("%s, want %s", line, want)
 			}
@@ -294,7 +294,7 @@ func TestACME_retries(t *testing.T) {
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	certstest.Replace(t, ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	now := time.Now()
-	o := ACME{Store: openStore(t), Directory: server.URL + "/dir", CAFile: ca}
+	o := ACME{Store: openStore(t).Certificates, Directory: server.URL + "/dir", CAFile: ca}
 	var nodes [2]*acmeSource
 	for i := range nodes {
 		var err error

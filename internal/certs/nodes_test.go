@@ -26,7 +26,7 @@ func TestACME_nodes(t *testing.T) {
 	nodes := []*node{listen(t), listen(t), listen(t)}
 	pebble := certstest.Start(t, certstest.FreeAddr(t), nodes[0].tls.Addr().String(), nodes[0].plain.Addr().String())
 	for _, n := range nodes {
-		n.start(t, ACME{Store: openStoreAt(t, database), Directory: pebble.URL, CAFile: pebble.CAFile}, false)
+		n.start(t, ACME{Store: openStoreAt(t, database).Certificates, Directory: pebble.URL, CAFile: pebble.CAFile}, false)
 	}
 	var first *x509.Certificate
 	for i, n := range nodes {

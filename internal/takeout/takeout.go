@@ -11,23 +11,8 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store"
 )
-
-// Store reads what belongs to owners and their agents.
-type Store interface {
-	Owner(ctx context.Context, id string) (arena.Owner, error)
-	Identities(ctx context.Context, ownerID string) ([]arena.Identity, error)
-	Sessions(ctx context.Context, ownerID string) ([]arena.Session, error)
-	Tokens(ctx context.Context, ownerID string) ([]arena.Token, error)
-	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
-	AgentKeys(ctx context.Context, agentID string) ([]arena.Token, error)
-	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
-	RatingHistory(ctx context.Context, id, league string, limit int) ([]arena.RatingPoint, error)
-	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error)
-	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
-	Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.Page) ([]arena.Delivery, string, error)
-	AuditLog(ctx context.Context, f arena.AuditFilter, p arena.Page) ([]arena.AuditEntry, string, error)
-}
 
 const (
 	pageSize   = 100
@@ -36,13 +21,13 @@ const (
 
 // Archive writes archives.
 type Archive struct {
-	store Store
+	store *store.Store
 	url   string // of the arena
 	now   func() time.Time
 }
 
 // New returns an Archive of the rows in s.
-func New(s Store, url string, now func() time.Time) (*Archive, error) {
+func New(s *store.Store, url string, now func() time.Time) (*Archive, error) {
 	if s == nil || now == nil {
 		return nil, errors.New("takeout: the archive needs a store and a clock")
 	}
@@ -51,7 +36,7 @@ func New(s Store, url string, now func() time.Time) (*Archive, error) {
 
 // Write writes the archive of an owner to w as it reads it.
 func (a *Archive) Write(ctx context.Context, w io.Writer, ownerID string) error {
-	o, err := a.store.Owner(ctx, ownerID)
+	o, err := a.store.Accounts.Owner(ctx, ownerID)
 	if err != nil {
 		return err
 	}
@@ -107,11 +92,11 @@ func (t *takeout) create(name string) (io.Writer, error) {
 }
 
 func (t *takeout) account(ctx context.Context) error {
-	identities, err := t.store.Identities(ctx, t.owner.ID)
+	identities, err := t.store.Accounts.Identities(ctx, t.owner.ID)
 	if err != nil {
 		return err
 	}
-	sessions, err := t.store.Sessions(ctx, t.owner.ID)
+	sessions, err := t.store.People.Sessions(ctx, t.owner.ID)
 	if err != nil {
 		return err
 	}
@@ -139,7 +124,7 @@ func (t *takeout) account(ctx context.Context) error {
 // agents writes the agents, and the tokens after them.
 func (t *takeout) agents(ctx context.Context) (err error) {
 	if t.own, err = all(func(p arena.Page) ([]arena.Agent, string, error) {
-		return t.store.Agents(ctx, arena.AgentFilter{OwnerID: t.owner.ID, Retired: true}, p)
+		return t.store.Agents.Agents(ctx, arena.AgentFilter{OwnerID: t.owner.ID, Retired: true}, p)
 	}); err != nil {
 		return err
 	}
@@ -147,7 +132,7 @@ func (t *takeout) agents(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	tokens, err := t.store.Tokens(ctx, t.owner.ID)
+	tokens, err := t.store.Accounts.Tokens(ctx, t.owner.ID)
 	if err != nil {
 		return err
 	}
@@ -155,7 +140,7 @@ func (t *takeout) agents(ctx context.Context) (err error) {
 		if err := e.Encode(viewAgent(g)); err != nil {
 			return err
 		}
-		keys, err := t.store.AgentKeys(ctx, g.ID)
+		keys, err := t.store.Accounts.AgentKeys(ctx, g.ID)
 		if err != nil {
 			return err
 		}
@@ -185,7 +170,7 @@ func (t *takeout) lines(name string) (*json.Encoder, error) {
 func (t *takeout) eachMatch(ctx context.Context, f func(arena.Agent, arena.Match) error) error {
 	for _, g := range t.own {
 		if err := each(func(p arena.Page) ([]arena.Match, string, error) {
-			return t.store.Matches(ctx, arena.MatchFilter{AgentID: g.ID}, p)
+			return t.store.Matches.Matches(ctx, arena.MatchFilter{AgentID: g.ID}, p)
 		}, func(m arena.Match) error { return f(g, m) }); err != nil {
 			return err
 		}
@@ -209,7 +194,7 @@ func (t *takeout) matches(ctx context.Context) error {
 		return err
 	}
 	return t.eachMatch(ctx, func(g arena.Agent, m arena.Match) error {
-		answers, err := t.store.Answers(ctx, m.ID)
+		answers, err := t.store.Matches.Answers(ctx, m.ID)
 		if err != nil {
 			return err
 		}
@@ -232,7 +217,7 @@ func (t *takeout) deliveries(ctx context.Context) error {
 	}
 	for _, g := range t.own {
 		if err := each(func(p arena.Page) ([]arena.Delivery, string, error) {
-			return t.store.Deliveries(ctx, arena.DeliveryFilter{AgentID: g.ID}, p)
+			return t.store.Agents.Deliveries(ctx, arena.DeliveryFilter{AgentID: g.ID}, p)
 		}, func(d arena.Delivery) error { return e.Encode(viewDelivery(d)) }); err != nil {
 			return err
 		}
@@ -246,12 +231,12 @@ func (t *takeout) ratings(ctx context.Context) error {
 		return err
 	}
 	for _, g := range t.own {
-		byAgent, err := t.store.AgentRatings(ctx, []string{g.ID})
+		byAgent, err := t.store.Ratings.AgentRatings(ctx, []string{g.ID})
 		if err != nil {
 			return err
 		}
 		for _, r := range byAgent[g.ID] {
-			points, err := t.store.RatingHistory(ctx, g.ID, r.League, maxHistory)
+			points, err := t.store.Ratings.RatingHistory(ctx, g.ID, r.League, maxHistory)
 			if err != nil {
 				return err
 			}
@@ -276,7 +261,7 @@ func (t *takeout) audit(ctx context.Context) error {
 	}
 	for i, id := range find {
 		if err := each(func(p arena.Page) ([]arena.AuditEntry, string, error) {
-			return t.store.AuditLog(ctx, arena.AuditFilter{Find: id}, p)
+			return t.store.Operations.AuditLog(ctx, arena.AuditFilter{Find: id}, p)
 		}, func(entry arena.AuditEntry) error {
 			if i > 0 && entry.Actor == t.owner.ID { // written already
 				return nil

@@ -46,7 +46,7 @@ func (k *maker) CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event
 }
 
 func (b *bench) maker() *maker {
-	return &maker{Store: b.store, creates: make(chan string, 10)}
+	return &maker{Store: engine.NewRows(b.store), creates: make(chan string, 10)}
 }
 
 // due returns a match of two agents that starts at its creation.
@@ -114,7 +114,7 @@ func TestEngine_Create_waits(t *testing.T) {
 		}, "plain"},
 		"an agent has no free seat": {impatient, func(b *bench, _ *node, _ *maker) {
 			b.match()
-			claimed, err := b.store.ClaimMatches(b.t.Context(), "n0", time.Hour, 1)
+			claimed, err := b.store.Matches.ClaimMatches(b.t.Context(), "n0", time.Hour, 1)
 			b.ok(err)
 			if len(claimed) != 1 {
 				b.t.Fatal("nothing to claim")
@@ -134,7 +134,7 @@ func TestEngine_Create_waits(t *testing.T) {
 			if got := <-k.creates; got != how.how {
 				t.Errorf("it is created %s, want %s", got, how.how)
 			}
-			stored, err := b.store.Match(t.Context(), "m_1")
+			stored, err := b.store.Matches.Match(t.Context(), "m_1")
 			b.ok(err)
 			if stored.Status != arena.MatchScheduled || stored.Lease.Epoch != 0 {
 				t.Errorf("match is %s under %+v", stored.Status, stored.Lease)

@@ -38,7 +38,7 @@ func TestEngine_CutOff(t *testing.T) {
 			id := b.match()
 			m, events := b.over(id)
 			var of1 []arena.Answer
-			all, err := b.store.Answers(t.Context(), id)
+			all, err := b.store.Matches.Answers(t.Context(), id)
 			b.ok(err)
 			for _, a := range all {
 				if a.Round == 1 {

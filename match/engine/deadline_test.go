@@ -32,7 +32,7 @@ func TestEngine_DeadlineCountsFromTheRequest(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, right)
 	id := b.match(func(s *arena.Settings) { s.Rounds, s.TimeLimit = 1, time.Second })
-	slow := &sluggish{Store: b.store}
+	slow := &sluggish{Store: engine.NewRows(b.store)}
 	began := time.Now()
 	b.node("n1", func(o *engine.Options) { o.Store, o.Now = slow, slow.now })
 	b.over(id)

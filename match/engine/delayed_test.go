@@ -49,7 +49,7 @@ func playDelayed(t *testing.T, format arena.Format) {
 	if diff := cmp.Diff(events[1:], b.published); diff != "" { // the scheduler publishes that
 		t.Errorf("log and what is published differ (-log +published):\n%s", diff)
 	}
-	rounds, err := b.store.Rounds(t.Context(), id)
+	rounds, err := b.store.Matches.Rounds(t.Context(), id)
 	b.ok(err)
 	if wait := m.FinishedAt.Sub(rounds[len(rounds)-1].ClosedAt); wait < time.Second {
 		t.Errorf("settled %s after the last round closed", wait)
@@ -82,7 +82,7 @@ func TestEngine_Delayed_drain(t *testing.T) {
 	first.stop()
 	second := b.node("n2")
 	match := func() arena.Match {
-		m, err := b.store.Match(t.Context(), id)
+		m, err := b.store.Matches.Match(t.Context(), id)
 		b.ok(err)
 		return m
 	}
@@ -93,7 +93,7 @@ func TestEngine_Delayed_drain(t *testing.T) {
 	}
 	b.node("n3", func(o *engine.Options) { o.Now = func() time.Time { return time.Now().Add(2 * time.Hour) } })
 	m, _ := b.over(id)
-	rounds, err := b.store.Rounds(t.Context(), id)
+	rounds, err := b.store.Matches.Rounds(t.Context(), id)
 	b.ok(err)
 	if wait := m.FinishedAt.Sub(rounds[0].ClosedAt); wait < time.Hour || m.Interruptions != 0 {
 		t.Errorf("settled %s after the last round closed, %d interruptions", wait, m.Interruptions)
@@ -118,7 +118,7 @@ func TestEngine_Delayed_clockSetBack(t *testing.T) {
 	first.stop()
 	b.node("n2", func(o *engine.Options) { o.Now = func() time.Time { return time.Now().Add(-72 * time.Hour) } })
 	m, _ := b.over(id)
-	rounds, err := b.store.Rounds(t.Context(), id)
+	rounds, err := b.store.Matches.Rounds(t.Context(), id)
 	b.ok(err)
 	if !rounds[0].ClosedAt.After(m.FinishedAt) || m.Status != arena.MatchFinished {
 		t.Errorf("%s at %s, its last round closed at %s", m.Status, m.FinishedAt, rounds[0].ClosedAt)

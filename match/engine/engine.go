@@ -12,6 +12,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/league/game"
+	"github.com/agora-arena/arena/store"
 )
 
 // Store stores matches. Every method with a lease fails with arena.CodeLeaseLost
@@ -49,6 +50,16 @@ type Store interface {
 	Settle(ctx context.Context, l arena.Lease, r arena.Result, at time.Time, rate func(map[string]arena.Rating) []arena.RatingChange, last func([]arena.RatingChange) (arena.Event, error)) ([]arena.Event, error)
 	VoidMatch(ctx context.Context, l arena.Lease, reason string, seats []arena.Seat, at time.Time, last arena.Event) ([]arena.Event, error)
 }
+
+// Rows are the subjects of the database that an engine works on.
+type Rows struct {
+	*store.Matches
+	*store.Agents
+	*store.Ratings
+}
+
+// NewRows returns the rows of a database.
+func NewRows(s *store.Store) Rows { return Rows{s.Matches, s.Agents, s.Ratings} }
 
 // Driver sends tasks over one protocol. Prepare returns a function that sends
 // the request. It may also add the request to the attempt's batch. Nothing is

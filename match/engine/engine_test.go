@@ -30,6 +30,7 @@ const slug = "trivia"
 
 // bench is a store, scripted agents and the published events.
 type bench struct {
+	pack  string // whose task n is played in round n; "": none
 	t     *testing.T
 	store *store.Store
 	log   *slog.Logger
@@ -58,17 +59,17 @@ func newBenchOn(t *testing.T, url string, scripts ...script) *bench {
 	b.ok(err)
 	t.Cleanup(func() { b.ok(b.store.Close()) })
 	b.ok(b.store.Migrate(t.Context()))
-	b.ok(b.store.CreateLeague(t.Context(), arena.League{
+	b.ok(b.store.Leagues.CreateLeague(t.Context(), arena.League{
 		Slug: slug, Title: "Trivia", Status: arena.LeagueOpen, CreatedAt: time.Now(), Settings: settings(),
 	}))
 	for i, s := range scripts {
 		id := agentID(i)
 		now := time.Now()
 		owner := arena.Owner{ID: fmt.Sprintf("ow_%d", i), Name: fmt.Sprintf("owner %d", i), CreatedAt: now}
-		b.ok(b.store.CreateOwner(t.Context(), owner, arena.Token{
+		b.ok(b.store.Accounts.CreateOwner(t.Context(), owner, arena.Token{
 			ID: "to_" + owner.ID, OwnerID: owner.ID, Scope: arena.ScopeOwner, Hash: sha256.Sum256([]byte(owner.ID)), CreatedAt: now,
 		}))
-		b.ok(b.store.CreateAgent(t.Context(), arena.Agent{
+		b.ok(b.store.Agents.CreateAgent(t.Context(), arena.Agent{
 			ID: id, OwnerID: owner.ID, Name: id, Protocol: "fake", Endpoint: "http://" + id, Leagues: []string{slug},
 			CreatedAt: now, PassedAt: now, Health: arena.Health{OK: true, MaxConcurrent: 1, Capabilities: []string{slug}},
 		}))
@@ -108,7 +109,7 @@ func (b *bench) match(change ...func(*arena.Settings)) string {
 	for i := range len(b.agent) {
 		m.Seats = append(m.Seats, arena.Seat{No: i, AgentID: agentID(i), State: arena.SeatActive, Salt: "salt of " + agentID(i)})
 	}
-	_, err := b.store.CreateMatch(b.t.Context(), m, arena.Event{MatchID: m.ID, At: now, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)})
+	_, err := b.store.Matches.CreateMatch(b.t.Context(), m, arena.Event{MatchID: m.ID, At: now, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)})
 	b.ok(err)
 	return m.ID
 }
@@ -144,7 +145,11 @@ func (b *bench) Pick(_ context.Context, m arena.Match, round int) (arena.Task, e
 	if m.Settings.Game != nil {
 		return arena.Task{ID: fmt.Sprintf("tk_%d", round)}, nil
 	}
-	return arena.Task{ID: fmt.Sprintf("tk_%d", round), Description: fmt.Sprintf("question %d", round), Answers: []string{fmt.Sprintf("right %d", round)}}, nil
+	t := arena.Task{ID: fmt.Sprintf("tk_%d", round), Description: fmt.Sprintf("question %d", round), Answers: []string{fmt.Sprintf("right %d", round)}}
+	if b.pack != "" {
+		t.Source = fmt.Sprintf("%s/%d", b.pack, round)
+	}
+	return t, nil
 }
 
 // leaseTime is a lease that a slow machine does not lose, and that a test can
@@ -168,13 +173,13 @@ type node struct {
 func (b *bench) node(name string, change ...func(*engine.Options)) *node {
 	b.t.Helper()
 	o := engine.Options{
-		Store: unhurried{b.store}, Drivers: map[string]engine.Driver{"fake": b}, Tasks: b, Games: game.Builtin{}, Publisher: b, Pauses: b.pauses(), Logger: b.log.With("node", name),
+		Store: unhurried{engine.NewRows(b.store)}, Drivers: map[string]engine.Driver{"fake": b}, Tasks: b, Games: game.Builtin{}, Publisher: b, Pauses: b.pauses(), Logger: b.log.With("node", name),
 		Now: time.Now, Node: name, Limits: engine.Limits{LeaseTTL: leaseTime},
 	}
 	for _, c := range change {
 		c(&o)
 	}
-	reader, err := visibility.NewReader(b.store, time.Now)
+	reader, err := visibility.NewReader(b.store.Matches, time.Now)
 	b.ok(err)
 	o.Delayed, err = visibility.NewDelayedPublisher(reader, o.Publisher, o.Logger)
 	b.ok(err)
@@ -222,9 +227,9 @@ func (b *bench) over(id string) (arena.Match, []arena.Event) {
 			return e.MatchID == id && (e.Type == arena.EventMatchFinished || e.Type == arena.EventMatchVoid)
 		})
 	})
-	m, err := b.store.Match(b.t.Context(), id)
+	m, err := b.store.Matches.Match(b.t.Context(), id)
 	b.ok(err)
-	events, err := b.store.EventsAfter(b.t.Context(), id, 0, 1000)
+	events, err := b.store.Matches.EventsAfter(b.t.Context(), id, 0, 1000)
 	b.ok(err)
 	for i, e := range events {
 		if e.Seq != int64(i+1) {
@@ -236,7 +241,7 @@ func (b *bench) over(id string) (arena.Match, []arena.Event) {
 
 func (b *bench) answers(id string) map[string][]arena.Outcome {
 	b.t.Helper()
-	all, err := b.store.Answers(b.t.Context(), id)
+	all, err := b.store.Matches.Answers(b.t.Context(), id)
 	b.ok(err)
 	by := map[string][]arena.Outcome{}
 	for _, a := range all {
@@ -320,7 +325,7 @@ func TestEngine_PlaysADuel(t *testing.T) {
 		t.Fatalf("the last request says of the round before: %+v", last)
 	}
 	// The receipt is for what is stored, and dated as in the log.
-	answers, err := b.store.Answers(t.Context(), m.ID)
+	answers, err := b.store.Matches.Answers(t.Context(), m.ID)
 	b.ok(err)
 	for _, a := range answers {
 		if a.AgentID == request.Seat.AgentID && a.Round == 2 {
@@ -399,12 +404,12 @@ func TestEngine_OutcomeTable(t *testing.T) {
 			if m.Seats[0].State != c.state {
 				t.Errorf("seat is %s, want %s", m.Seats[0].State, c.state)
 			}
-			a, err := b.store.Agent(t.Context(), agentID(0))
+			a, err := b.store.Agents.Agent(t.Context(), agentID(0))
 			b.ok(err)
 			if got := a.StatusAt(time.Now()) == arena.AgentPaused; got != c.paused {
 				t.Errorf("paused is %v, want %v", got, c.paused)
 			}
-			deliveries, _, err := b.store.Deliveries(t.Context(), arena.DeliveryFilter{AgentID: agentID(0), MatchID: id}, arena.Page{Limit: 100})
+			deliveries, _, err := b.store.Agents.Deliveries(t.Context(), arena.DeliveryFilter{AgentID: agentID(0), MatchID: id}, arena.Page{Limit: 100})
 			b.ok(err)
 			if n := count(b.asked, func(a arena.Attempt) bool { return a.Seat.AgentID == agentID(0) }); len(deliveries) != n {
 				t.Errorf("%d deliveries are kept of %d attempts", len(deliveries), n)
@@ -469,7 +474,7 @@ func TestEngine_Elimination(t *testing.T) {
 func TestEngine_NotReadyAtTheStart(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong, right)
-	_, _, err := b.store.UpdateAgent(t.Context(), agentID(2), func(a *arena.Agent) error {
+	_, _, err := b.store.Agents.UpdateAgent(t.Context(), agentID(2), func(a *arena.Agent) error {
 		a.SetPause(arena.Pause{Reason: arena.PauseOwner, Since: time.Now()})
 		return nil
 	})

@@ -55,7 +55,7 @@ func (f fault) String() string {
 }
 
 func newFrail(b *bench, f fault) *frail {
-	return &frail{bench: b, Store: b.store, f: f, calls: map[string]int{}, hit: make(chan struct{})}
+	return &frail{bench: b, Store: engine.NewRows(b.store), f: f, calls: map[string]int{}, hit: make(chan struct{})}
 }
 
 // use makes a node stand on the frail parts.
@@ -134,7 +134,7 @@ func (x *frail) ClaimMatches(ctx context.Context, node string, ttl time.Duration
 // runOut lets the lease of a match end now. A short one would do so by itself,
 // but also under a node that a busy machine does not let run.
 func (b *bench) runOut(ctx context.Context, m arena.Match) error {
-	_, err := b.store.RenewLeases(ctx, m.Lease.Node, []string{m.ID}, -time.Hour)
+	_, err := b.store.Matches.RenewLeases(ctx, m.Lease.Node, []string{m.ID}, -time.Hour)
 	return err
 }
 
@@ -302,7 +302,7 @@ func (b *bench) survives(f fault) bool {
 	}
 	if hit && f.dies {
 		first.stop()
-		m, err := b.store.Match(b.t.Context(), id)
+		m, err := b.store.Matches.Match(b.t.Context(), id)
 		b.ok(err)
 		b.ok(b.runOut(b.t.Context(), m))
 		second := b.node("n2 of "+f.String(), lively)
@@ -328,7 +328,7 @@ func (b *bench) endOrHit(id string, hit chan struct{}, was *bool) {
 			*was = true
 			return
 		case <-look.C:
-			m, err := b.store.Match(b.t.Context(), id)
+			m, err := b.store.Matches.Match(b.t.Context(), id)
 			b.ok(err)
 			if m.Status.Over() {
 				return
@@ -343,9 +343,9 @@ func (b *bench) endOrHit(id string, hit chan struct{}, was *bool) {
 func (b *bench) whole(id string, f fault) {
 	b.t.Helper()
 	ctx := b.t.Context()
-	m, err := b.store.Match(ctx, id)
+	m, err := b.store.Matches.Match(ctx, id)
 	b.ok(err)
-	log, err := b.store.EventsAfter(ctx, id, 0, 1000)
+	log, err := b.store.Matches.EventsAfter(ctx, id, 0, 1000)
 	b.ok(err)
 	if m.Status != arena.MatchFinished {
 		b.t.Fatalf("%s: match is %s: %s", f, m.Status, m.VoidReason)
@@ -366,7 +366,7 @@ func (b *bench) whole(id string, f fault) {
 	if n := of(arena.EventRoundStarted); n != 2 && !f.dies {
 		b.t.Errorf("%s: %d rounds were opened", f, n)
 	}
-	all, err := b.store.Settlements(ctx, slug, 0, 1000)
+	all, err := b.store.Ratings.Settlements(ctx, slug, 0, 1000)
 	b.ok(err)
 	if n := count(all, func(s arena.Settlement) bool { return s.MatchID == id }); n != 1 {
 		b.t.Errorf("%s: %d settlements", f, n)

@@ -22,7 +22,7 @@ import (
 func (b *bench) halfPlayed(id string, texts []string, rounds func(*arena.Round)) {
 	b.t.Helper()
 	ctx := b.t.Context()
-	claimed, err := b.store.ClaimMatches(ctx, "nd_old", time.Minute, 1)
+	claimed, err := b.store.Matches.ClaimMatches(ctx, "nd_old", time.Minute, 1)
 	b.ok(err)
 	m := claimed[0]
 	open := func(no int) arena.Round {
@@ -39,7 +39,7 @@ func (b *bench) halfPlayed(id string, texts []string, rounds func(*arena.Round))
 	}
 	answer := func(round, seat int, text string) arena.Answer {
 		a := arena.Answer{Round: round, AgentID: agentID(seat), Outcome: arena.OutcomeAnswered, Attempts: 1, Body: &arena.AnswerBody{Answer: text}}
-		_, err := b.store.SaveAnswer(ctx, m.Lease, a, nil, event(arena.EventSeatOutcome, round))
+		_, err := b.store.Matches.SaveAnswer(ctx, m.Lease, a, nil, event(arena.EventSeatOutcome, round))
 		b.ok(err)
 		return a
 	}
@@ -48,7 +48,7 @@ func (b *bench) halfPlayed(id string, texts []string, rounds func(*arena.Round))
 		s.Name, s.OwnerID, s.Protocol, s.Endpoint = s.AgentID, fmt.Sprintf("ow_%d", i), "fake", "http://"+s.AgentID
 	}
 	first := open(1)
-	_, err = b.store.StartMatch(ctx, m.Lease, m.Seats, time.Now(), &first, append(event(arena.EventMatchStarted, 0), event(arena.EventRoundStarted, 1)...))
+	_, err = b.store.Matches.StartMatch(ctx, m.Lease, m.Seats, time.Now(), &first, append(event(arena.EventMatchStarted, 0), event(arena.EventRoundStarted, 1)...))
 	b.ok(err)
 	c := arena.RoundClose{Round: 1, Seats: m.Seats}
 	for seat, text := range texts {
@@ -60,12 +60,12 @@ func (b *bench) halfPlayed(id string, texts []string, rounds func(*arena.Round))
 		}
 		c.Answers = append(c.Answers, a)
 	}
-	_, err = b.store.CloseRound(ctx, m.Lease, c, func([]arena.Event) ([]arena.Event, error) { return event(arena.EventRoundClosed, 1), nil })
+	_, err = b.store.Matches.CloseRound(ctx, m.Lease, c, func([]arena.Event) ([]arena.Event, error) { return event(arena.EventRoundClosed, 1), nil })
 	b.ok(err)
-	_, err = b.store.OpenRound(ctx, m.Lease, open(2), event(arena.EventRoundStarted, 2))
+	_, err = b.store.Matches.OpenRound(ctx, m.Lease, open(2), event(arena.EventRoundStarted, 2))
 	b.ok(err)
 	answer(2, 0, "right 2")
-	b.ok(b.store.ReleaseLease(ctx, m.Lease))
+	b.ok(b.store.Matches.ReleaseLease(ctx, m.Lease))
 }
 
 // prompted returns the prompt of a seat in a round, "" if there was none.
@@ -176,7 +176,7 @@ func TestEngine_StoresTurn(t *testing.T) {
 	b := newBench(t, right, wrong)
 	b.node("n1", (&jury{}).join)
 	m, _ := b.over(b.match(asked(arena.JudgePanel), func(s *arena.Settings) { s.Debate = &arena.DebateSpec{Turns: 1} }))
-	rounds, err := b.store.Rounds(t.Context(), m.ID)
+	rounds, err := b.store.Matches.Rounds(t.Context(), m.ID)
 	b.ok(err)
 	want := &arena.DebateTurn{Half: 2, Turn: 1, Turns: 1, For: "ag_1", Against: "ag_0", Motion: "question 2"}
 	turn := rounds[1].Turn
@@ -215,7 +215,7 @@ func TestRescorer_KeepsEliminations(t *testing.T) {
 	if len(report.Changed) != 1 {
 		t.Fatalf("report %+v", report)
 	}
-	after, err := b.store.Match(context.WithoutCancel(t.Context()), m.ID)
+	after, err := b.store.Matches.Match(context.WithoutCancel(t.Context()), m.ID)
 	b.ok(err)
 	for i, s := range after.Seats {
 		if s.State != m.Seats[i].State || s.OutRound != m.Seats[i].OutRound || s.Points != 0 {
@@ -252,11 +252,11 @@ func TestEngine_SuddenDeath(t *testing.T) {
 	}
 
 	ctx := context.WithoutCancel(t.Context())
-	rounds, err := b.store.Rounds(ctx, m.ID)
+	rounds, err := b.store.Matches.Rounds(ctx, m.ID)
 	b.ok(err)
-	answers, err := b.store.Answers(ctx, m.ID)
+	answers, err := b.store.Matches.Answers(ctx, m.ID)
 	b.ok(err)
-	verdicts, err := b.store.Verdicts(ctx, m.ID)
+	verdicts, err := b.store.Matches.Verdicts(ctx, m.ID)
 	b.ok(err)
 	g, err := game.For(ctx, game.Builtin{}, m.Settings)
 	b.ok(err)

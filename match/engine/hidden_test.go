@@ -109,7 +109,7 @@ func talkative(move string) script {
 func (b *bench) public(id string) []byte {
 	b.t.Helper()
 	ctx := b.t.Context()
-	reader, err := visibility.NewReader(b.store, time.Now)
+	reader, err := visibility.NewReader(b.store.Matches, time.Now)
 	b.ok(err)
 	m, err := reader.Match(ctx, id)
 	b.ok(err)
@@ -119,9 +119,9 @@ func (b *bench) public(id string) []byte {
 	b.ok(err)
 	events, err := reader.Events(ctx, m.Log(), 0, 1000)
 	b.ok(err)
-	claims, err := b.store.AgentClaims(ctx, agentID(0), "", 100)
+	claims, err := b.store.Ratings.AgentClaims(ctx, agentID(0), "", 100)
 	b.ok(err)
-	results, err := b.store.AgentResults(ctx, agentID(0), 100)
+	results, err := b.store.Ratings.AgentResults(ctx, agentID(0), 100)
 	b.ok(err)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,7 +159,7 @@ func TestEngine_HiddenGame(t *testing.T) {
 			if m.Status != arena.MatchFinished || looks != 6 { // the second agent is asked twice: it may not fold
 				t.Fatalf("match %s (%s) after %d requests", m.Status, m.VoidReason, looks)
 			}
-			reader, err := visibility.NewReader(b.store, time.Now)
+			reader, err := visibility.NewReader(b.store.Matches, time.Now)
 			b.ok(err)
 			seen, err := reader.Match(t.Context(), id)
 			b.ok(err)

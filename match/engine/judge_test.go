@@ -95,7 +95,7 @@ func TestEngine_AskedJudge(t *testing.T) {
 	if d := cmp.Diff(want, j.asked[0].Answers); d != "" || j.asked[0].Task.Description != "question 1" || j.asked[1].Round != 2 {
 		t.Errorf("it was asked %+v: %s", j.asked, d)
 	}
-	verdicts, err := b.store.Verdicts(t.Context(), m.ID)
+	verdicts, err := b.store.Matches.Verdicts(t.Context(), m.ID)
 	b.ok(err)
 	if len(verdicts) != 2 || verdicts[0].Version != "jury-1" || len(verdicts[0].Ballots) != 1 {
 		t.Errorf("verdicts %+v", verdicts)
@@ -112,7 +112,7 @@ func TestEngine_PureVerdict(t *testing.T) {
 	b := newBench(t, right, wrong)
 	b.node("n1")
 	m, _ := b.over(b.match())
-	verdicts, err := b.store.Verdicts(t.Context(), m.ID)
+	verdicts, err := b.store.Matches.Verdicts(t.Context(), m.ID)
 	b.ok(err)
 	want := arena.Verdict{
 		MatchID: m.ID, Round: 1, Judge: "exact", Version: "exact-2",
@@ -139,7 +139,7 @@ func TestEngine_JudgeFails(t *testing.T) {
 			if m.Status != arena.MatchFinished || m.Seats[0].Delta != nil || m.Seats[0].Points+m.Seats[1].Points != 0 {
 				t.Errorf("match %+v", m)
 			}
-			all, err := b.store.Answers(t.Context(), m.ID)
+			all, err := b.store.Matches.Answers(t.Context(), m.ID)
 			b.ok(err)
 			for _, a := range all {
 				if a.Outcome != arena.OutcomeVoid || a.Reason != "judge_failed" || a.Body == nil {
@@ -181,12 +181,12 @@ func TestEngine_CodeJudge(t *testing.T) {
 	if m.Status != arena.MatchFinished || m.Seats[0].Points+m.Seats[1].Points != 0 {
 		t.Errorf("match %+v", m)
 	}
-	answers, err := b.store.Answers(t.Context(), m.ID)
+	answers, err := b.store.Matches.Answers(t.Context(), m.ID)
 	b.ok(err)
 	if a := answers[0]; a.Outcome != arena.OutcomeAnswered || a.Reason != arena.ReasonJudgeLimit || !a.Judged {
 		t.Errorf("answer %+v", a)
 	}
-	verdicts, err := b.store.Verdicts(t.Context(), m.ID)
+	verdicts, err := b.store.Matches.Verdicts(t.Context(), m.ID)
 	b.ok(err)
 	if d := cmp.Diff([]arena.SeatVerdict{{AgentID: "ag_0", Reason: arena.ReasonJudgeLimit}, {AgentID: "ag_1"}}, verdicts[0].Seats); d != "" {
 		t.Error(d)

@@ -35,9 +35,9 @@ type ending struct {
 
 func (b *bench) ending(id string) ending {
 	b.t.Helper()
-	m, err := b.store.Match(b.t.Context(), id)
+	m, err := b.store.Matches.Match(b.t.Context(), id)
 	b.ok(err)
-	events, err := b.store.EventsAfter(b.t.Context(), id, 0, 10_000)
+	events, err := b.store.Matches.EventsAfter(b.t.Context(), id, 0, 10_000)
 	b.ok(err)
 	e := ending{Status: m.Status, Rounds: b.closings(events)}
 	for _, s := range m.Seats {
@@ -83,7 +83,7 @@ func TestEngine_KilledInGames(t *testing.T) {
 				hit := false
 				b.endOrHit(id, x.hit, &hit)
 				n.stop()
-				m, err := b.store.Match(t.Context(), id)
+				m, err := b.store.Matches.Match(t.Context(), id)
 				b.ok(err)
 				if !m.Status.Over() {
 					b.ok(b.runOut(t.Context(), m))

@@ -38,7 +38,7 @@ func TestEngine_Offers(t *testing.T) {
 			t.Errorf("agent %s may offer at most %g", a.Seat.AgentID, a.MaxCostUSD)
 		}
 	}
-	answers, err := b.store.Answers(t.Context(), m.ID)
+	answers, err := b.store.Matches.Answers(t.Context(), m.ID)
 	if err != nil || len(answers) != 2 {
 		t.Fatalf("%d answers, %v", len(answers), err)
 	}

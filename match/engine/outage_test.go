@@ -36,7 +36,7 @@ func (x *frail) called(method string) int {
 
 // lapsed reports whether no lease holds by the database's clock.
 func (b *bench) lapsed() bool {
-	at, err := b.store.NextLeaseEnd(b.t.Context())
+	at, err := b.store.Matches.NextLeaseEnd(b.t.Context())
 	b.ok(err)
 	return at.IsZero()
 }
@@ -146,7 +146,7 @@ func TestEngine_ACutNodeIsNoInterruption(t *testing.T) {
 	x.sever(everything)
 	b.node("n2", impatient, j.join)
 	match := func() arena.Match {
-		m, err := b.store.Match(t.Context(), id)
+		m, err := b.store.Matches.Match(t.Context(), id)
 		b.ok(err)
 		return m
 	}
@@ -180,7 +180,7 @@ func TestEngine_AfterAnOutageHoldersComeFirst(t *testing.T) {
 	n2.Wake()
 	holder.sever(claims)
 	testwait.Until(b.t, "the lease is renewed", func() bool { return !b.lapsed() })
-	m, err := b.store.Match(t.Context(), id)
+	m, err := b.store.Matches.Match(t.Context(), id)
 	b.ok(err)
 	if m.Lease.Node != "n1" || m.Lease.Epoch != 1 || m.Interruptions != 0 {
 		t.Errorf("the lease is %+v, interruptions %d", m.Lease, m.Interruptions)
@@ -196,7 +196,7 @@ func TestEngine_LooksWhenALeaseRunsOut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	id := b.match()
-	claimed, err := b.store.ClaimMatches(t.Context(), "crashed", time.Second, 1)
+	claimed, err := b.store.Matches.ClaimMatches(t.Context(), "crashed", time.Second, 1)
 	b.ok(err)
 	if len(claimed) != 1 {
 		t.Fatalf("%d matches were claimed", len(claimed))

@@ -13,7 +13,7 @@ import (
 // pauses changes the pauses of the bench's agents.
 func (b *bench) pauses() *registry.Pauses {
 	b.t.Helper()
-	p, err := registry.NewPauses(registry.PausesOptions{Store: b.store, Publisher: b, Now: time.Now, Logger: b.log})
+	p, err := registry.NewPauses(registry.PausesOptions{Store: b.store.Agents, Publisher: b, Now: time.Now, Logger: b.log})
 	b.ok(err)
 	return p
 }
@@ -33,7 +33,7 @@ func TestEngine_PausesAFailingAgent(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, always(failing), right)
 	for i, after := range []int{4, 2} {
-		_, _, err := b.store.UpdateAgent(t.Context(), agentID(i), func(a *arena.Agent) error { a.PauseAfter = after; return nil })
+		_, _, err := b.store.Agents.UpdateAgent(t.Context(), agentID(i), func(a *arena.Agent) error { a.PauseAfter = after; return nil })
 		b.ok(err)
 	}
 	b.node("n1")
@@ -43,7 +43,7 @@ func TestEngine_PausesAFailingAgent(t *testing.T) {
 	b.wait("the agent is paused", func() bool {
 		return slices.ContainsFunc(b.published, func(e arena.Event) bool { return e.Type == arena.EventAgentPaused && e.AgentID == agentID(0) })
 	})
-	paused, err := b.store.Agent(t.Context(), agentID(0))
+	paused, err := b.store.Agents.Agent(t.Context(), agentID(0))
 	b.ok(err)
 	if p, _ := paused.PauseAt(time.Now()); p.Reason != arena.PauseFailing {
 		t.Errorf("pause %+v", p)

@@ -76,7 +76,7 @@ func TestEngine_record_of_games(t *testing.T) {
 			}
 			erasure, err := record.NewErasure(rows, agentID(1))
 			b.ok(err)
-			b.ok(b.store.EraseTexts(t.Context(), erasure))
+			b.ok(b.store.Matches.EraseTexts(t.Context(), erasure))
 			_, file, _ = b.record(id)
 			if n, err := verifyGames(t, file); err != nil || n >= tt.rounds {
 				t.Errorf("after the erasure of texts it played %d rounds again: %v", n, err)
@@ -225,7 +225,7 @@ func TestEngine_countsGames(t *testing.T) {
 			if m.Status != arena.MatchFinished {
 				t.Fatalf("match %s: %s", m.Status, m.VoidReason)
 			}
-			records, err := b.store.LeagueGames(t.Context(), slug)
+			records, err := b.store.Games.LeagueGames(t.Context(), slug)
 			b.ok(err)
 			if d := cmp.Diff(tt.want, arena.TallyGames(records)); d != "" {
 				t.Error(d)

@@ -16,15 +16,15 @@ const seedSalt = "AAECAwQFBgcICQoLDA0ODw"
 func (b *bench) record(id string) (rows record.Rows, file, payload []byte) {
 	b.t.Helper()
 	var err error
-	rows.Match, err = b.store.Match(b.t.Context(), id)
+	rows.Match, err = b.store.Matches.Match(b.t.Context(), id)
 	b.ok(err)
-	rows.Rounds, err = b.store.Rounds(b.t.Context(), id)
+	rows.Rounds, err = b.store.Matches.Rounds(b.t.Context(), id)
 	b.ok(err)
-	rows.Answers, err = b.store.Answers(b.t.Context(), id)
+	rows.Answers, err = b.store.Matches.Answers(b.t.Context(), id)
 	b.ok(err)
-	rows.Events, err = b.store.EventsAfter(b.t.Context(), id, 0, 1000)
+	rows.Events, err = b.store.Matches.EventsAfter(b.t.Context(), id, 0, 1000)
 	b.ok(err)
-	rows.Erased, err = b.store.ErasedTexts(b.t.Context(), id)
+	rows.Erased, err = b.store.Matches.ErasedTexts(b.t.Context(), id)
 	b.ok(err)
 	file, payload = b.signed(rows)
 	return rows, file, payload
@@ -75,7 +75,7 @@ func TestEngine_record_after_erasure(t *testing.T) {
 	}
 	for i, packed := range []bool{false, true} {
 		if packed {
-			archived, err := b.store.ArchiveMatches(t.Context(), time.Now().Add(time.Hour), 10)
+			archived, err := b.store.Matches.ArchiveMatches(t.Context(), time.Now().Add(time.Hour), 10)
 			if b.ok(err); archived != 1 {
 				t.Fatalf("%d logs packed", archived)
 			}
@@ -83,7 +83,7 @@ func TestEngine_record_after_erasure(t *testing.T) {
 		}
 		erasure, err := record.NewErasure(rows, agentID(i))
 		b.ok(err)
-		b.ok(b.store.EraseTexts(t.Context(), erasure))
+		b.ok(b.store.Matches.EraseTexts(t.Context(), erasure))
 		if rows, file, _ = b.record("m_1"); bytes.Contains(file, []byte(`"text":"`+agentID(i)+`"`)) {
 			t.Errorf("the name of agent %d is left: %s", i, file)
 		}

@@ -13,26 +13,13 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/scoring"
+	"github.com/agora-arena/arena/store"
 )
-
-// RescoreStore stores matches, verdicts and ratings.
-type RescoreStore interface {
-	League(ctx context.Context, slug string) (arena.League, error)
-	Match(ctx context.Context, id string) (arena.Match, error)
-	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error)
-	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
-	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
-	Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error)
-	RemovedTasks(ctx context.Context, packID string) ([]int, error)
-	ErasedTexts(ctx context.Context, matchID string) (map[string]string, error)
-	SaveRescore(ctx context.Context, r arena.Rescore) error
-	RebuildRatings(ctx context.Context, league string, rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange, audit ...func(changed int) (arena.AuditEntry, error)) (int, error)
-}
 
 // Rescorer judges the answers of finished matches again, with the current judge
 // of their league, and rebuilds the ratings (docs/rules.md, section 6).
 type Rescorer struct {
-	Store  RescoreStore
+	Store  *store.Store
 	Judges Judges // nil: matches with an external judge fail
 	Games  game.Library
 	Now    func() time.Time
@@ -41,7 +28,7 @@ type Rescorer struct {
 
 // Match rescores one finished match.
 func (r *Rescorer) Match(ctx context.Context, id string) (arena.RescoreReport, error) {
-	m, err := r.Store.Match(ctx, id)
+	m, err := r.Store.Matches.Match(ctx, id)
 	if err != nil {
 		return arena.RescoreReport{}, fmt.Errorf("score match %s again: %w", id, err)
 	}
@@ -55,7 +42,7 @@ func (r *Rescorer) Match(ctx context.Context, id string) (arena.RescoreReport, e
 func (r *Rescorer) Matches(ctx context.Context, slug string, ids []string) (arena.RescoreReport, error) {
 	return r.matches(ctx, slug, func(yield func(arena.Match) error) error {
 		for _, id := range ids {
-			m, err := r.Store.Match(ctx, id)
+			m, err := r.Store.Matches.Match(ctx, id)
 			if err != nil {
 				return fmt.Errorf("read match %s: %w", id, err)
 			}
@@ -72,7 +59,7 @@ func (r *Rescorer) League(ctx context.Context, slug string) (arena.RescoreReport
 	return r.matches(ctx, slug, func(yield func(arena.Match) error) error {
 		f := arena.MatchFilter{League: slug, Statuses: []arena.MatchStatus{arena.MatchFinished}}
 		for p := (arena.Page{Limit: 100}); ; {
-			matches, next, err := r.Store.Matches(ctx, f, p)
+			matches, next, err := r.Store.Matches.Matches(ctx, f, p)
 			if err != nil {
 				return fmt.Errorf("list matches: %w", err)
 			}
@@ -92,7 +79,7 @@ func (r *Rescorer) League(ctx context.Context, slug string) (arena.RescoreReport
 // and returns the number of settlements that changed. The audit entries that
 // audit returns are stored with the ratings.
 func (r *Rescorer) Rebuild(ctx context.Context, slug string, audit ...func(changed int) (arena.AuditEntry, error)) (int, error) {
-	n, err := r.Store.RebuildRatings(ctx, slug, func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange {
+	n, err := r.Store.Ratings.RebuildRatings(ctx, slug, func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange {
 		return scoring.Rate(m.Settings, m.Seats, answers, ratings)
 	}, audit...)
 	if err != nil {
@@ -104,7 +91,7 @@ func (r *Rescorer) Rebuild(ctx context.Context, slug string, audit ...func(chang
 // matches rescores some matches of a league.
 func (r *Rescorer) matches(ctx context.Context, slug string, each func(func(arena.Match) error) error) (arena.RescoreReport, error) {
 	report := arena.RescoreReport{Changed: []arena.RescoredMatch{}, Failed: []string{}, Kept: []arena.KeptMatch{}}
-	l, err := r.Store.League(ctx, slug)
+	l, err := r.Store.Leagues.League(ctx, slug)
 	if err != nil {
 		return report, fmt.Errorf("score league %s again: %w", slug, err)
 	}
@@ -136,12 +123,12 @@ func (r *Rescorer) matches(ctx context.Context, slug string, each func(func(aren
 // the later rounds were played without the eliminated seats. A match of which texts
 // were erased is not judged again.
 func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match, report *arena.RescoreReport) (*arena.RescoredMatch, error) {
-	rounds, err := r.Store.Rounds(ctx, m.ID)
+	rounds, err := r.Store.Matches.Rounds(ctx, m.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read rounds: %w", err)
 	}
 	rescore := arena.Rescore{MatchID: m.ID}
-	answers, err := r.Store.Answers(ctx, m.ID)
+	answers, err := r.Store.Matches.Answers(ctx, m.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read answers: %w", err)
 	}
@@ -149,7 +136,7 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match, report *aren
 	if rescore.Answers, err = r.voidRemoved(ctx, rounds, answers); err != nil {
 		return nil, err
 	}
-	erased, err := r.Store.ErasedTexts(ctx, m.ID)
+	erased, err := r.Store.Matches.ErasedTexts(ctx, m.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read erased texts: %w", err)
 	}
@@ -166,7 +153,7 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match, report *aren
 	if err != nil {
 		return nil, fmt.Errorf("begin the game again: %w", err)
 	}
-	stored := sync.OnceValues(func() ([]arena.Verdict, error) { return r.Store.Verdicts(ctx, m.ID) })
+	stored := sync.OnceValues(func() ([]arena.Verdict, error) { return r.Store.Matches.Verdicts(ctx, m.ID) })
 	for _, round := range rounds {
 		p := game.NewPosition(m, round, state)
 		replies := p.Replies(byRound.In(round.No))
@@ -239,7 +226,7 @@ func (r *Rescorer) save(ctx context.Context, m arena.Match, rescore arena.Rescor
 			AgentID: s.AgentID, PointsBefore: was.Points, Points: s.Points, PlaceBefore: was.Place, Place: s.Place,
 		})
 	}
-	if err := r.Store.SaveRescore(ctx, rescore); err != nil {
+	if err := r.Store.Matches.SaveRescore(ctx, rescore); err != nil {
 		return nil, fmt.Errorf("store the new score: %w", err)
 	}
 	if same {
@@ -257,7 +244,7 @@ func (r *Rescorer) voidRemoved(ctx context.Context, rounds []arena.Round, answer
 		packID, _, ok := strings.Cut(round.Task.Source, "/")
 		if ok && !read[packID] {
 			read[packID] = true
-			tasks, err := r.Store.RemovedTasks(ctx, packID)
+			tasks, err := r.Store.Packs.RemovedTasks(ctx, packID)
 			if err != nil {
 				return nil, fmt.Errorf("read removed tasks: %w", err)
 			}

@@ -16,7 +16,6 @@ import (
 	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/match/engine"
 	"github.com/agora-arena/arena/record"
-	"github.com/agora-arena/arena/store"
 )
 
 func (b *bench) rescorer(j engine.Judges) *engine.Rescorer {
@@ -25,13 +24,13 @@ func (b *bench) rescorer(j engine.Judges) *engine.Rescorer {
 
 func (b *bench) setJudge(spec arena.JudgeSpec) {
 	b.t.Helper()
-	_, err := b.store.UpdateLeague(b.t.Context(), slug, func(l *arena.League) error { l.Settings.Judge = spec; return nil })
+	_, err := b.store.Leagues.UpdateLeague(b.t.Context(), slug, func(l *arena.League) error { l.Settings.Judge = spec; return nil })
 	b.ok(err)
 }
 
 func (b *bench) ratings() map[string]arena.MilliElo {
 	b.t.Helper()
-	table, err := b.store.Standings(b.t.Context(), slug, time.Now())
+	table, err := b.store.Leagues.Standings(b.t.Context(), slug, time.Now())
 	b.ok(err)
 	now := map[string]arena.MilliElo{}
 	for _, s := range table {
@@ -75,10 +74,10 @@ func TestRescorer_League(t *testing.T) {
 	if d := cmp.Diff(before, b.ratings()); d != "" {
 		t.Error(d)
 	}
-	if _, err := b.store.CheckRatings(t.Context()); err != nil {
+	if _, err := b.store.Ratings.CheckRatings(t.Context()); err != nil {
 		t.Error(err)
 	}
-	verdicts, err := b.store.Verdicts(t.Context(), first.ID)
+	verdicts, err := b.store.Matches.Verdicts(t.Context(), first.ID)
 	b.ok(err)
 	if len(verdicts) != 12 || verdicts[2].Judge != "number" { // four looks at three rounds
 		t.Errorf("%d verdicts: %+v", len(verdicts), verdicts)
@@ -97,7 +96,7 @@ func TestRescorer_judgeFails(t *testing.T) {
 	if d := cmp.Diff([]string{m.ID}, report.Failed); d != "" || len(report.Changed) != 0 {
 		t.Errorf("report %+v", report)
 	}
-	after, err := b.store.Match(t.Context(), m.ID)
+	after, err := b.store.Matches.Match(t.Context(), m.ID)
 	b.ok(err)
 	if d := cmp.Diff(m.Seats, after.Seats); d != "" {
 		t.Error(d)
@@ -132,7 +131,7 @@ func TestRescorer_KeepsJudgeLimit(t *testing.T) {
 		if _, err := b.rescorer(j).Match(t.Context(), m.ID); err != nil {
 			t.Fatal(err)
 		}
-		answers, err := b.store.Answers(t.Context(), m.ID)
+		answers, err := b.store.Matches.Answers(t.Context(), m.ID)
 		b.ok(err)
 		if a := answers[0]; a.Reason != arena.ReasonJudgeLimit || a.Points != 0 {
 			t.Errorf("%s: answer %+v", kind, a)
@@ -146,7 +145,7 @@ func TestRescorer_KeepsJudgeLimit(t *testing.T) {
 			t.Errorf("the judge was asked about %+v", again.Answers)
 		}
 	}
-	verdicts, err := b.store.Verdicts(t.Context(), m.ID)
+	verdicts, err := b.store.Matches.Verdicts(t.Context(), m.ID)
 	b.ok(err)
 	for _, v := range verdicts {
 		if v.Seats[0].Reason != arena.ReasonJudgeLimit || v.Seats[0].Points != 0 {
@@ -194,7 +193,7 @@ func TestEngine_TimeoutLosesTheTie(t *testing.T) {
 			b.ok(err)
 			_, err = b.rescorer(nil).Rebuild(t.Context(), slug)
 			b.ok(err)
-			again, err := b.store.Match(t.Context(), m.ID)
+			again, err := b.store.Matches.Match(t.Context(), m.ID)
 			b.ok(err)
 			check(again)
 		})
@@ -233,7 +232,7 @@ func TestEngine_MaxTokens(t *testing.T) {
 			if _, err := b.rescorer(nil).Match(t.Context(), m.ID); err != nil {
 				t.Fatal(err)
 			}
-			answers, err := b.store.Answers(t.Context(), m.ID)
+			answers, err := b.store.Matches.Answers(t.Context(), m.ID)
 			b.ok(err)
 			reason := map[arena.TokenPolicy]string{arena.ZeroPointsTokens: arena.ReasonTokenLimit}[policy]
 			for _, a := range answers {
@@ -245,20 +244,22 @@ func TestEngine_MaxTokens(t *testing.T) {
 	}
 }
 
-// questions is a store in which round n has question n of a pack, and some are removed.
-type questions struct {
-	*store.Store
-	removed []int
+// usePack has the matches that follow take their questions from a pack.
+func (b *bench) usePack() {
+	b.t.Helper()
+	b.pack = "pk_1"
+	tasks := make([]arena.Task, 5)
+	for i := range tasks {
+		tasks[i] = arena.Task{Description: fmt.Sprint("question ", i), Answers: []string{"x"}}
+	}
+	b.ok(b.store.Packs.CreatePack(b.t.Context(), arena.Pack{ID: b.pack, Name: "Questions", CreatedAt: time.Now()}, tasks))
 }
 
-func (q questions) RemovedTasks(context.Context, string) ([]int, error) { return q.removed, nil }
-
-func (q questions) Rounds(ctx context.Context, id string) ([]arena.Round, error) {
-	rounds, err := q.Store.Rounds(ctx, id)
-	for i := range rounds {
-		rounds[i].Task.Source = fmt.Sprintf("pk_1/%d", rounds[i].No)
-	}
-	return rounds, err
+// remove removes a question of the pack.
+func (b *bench) remove(n int) {
+	b.t.Helper()
+	_, err := b.store.Packs.RemoveTask(b.t.Context(), b.pack, n, time.Now())
+	b.ok(err)
 }
 
 // The round of a removed question is void: it has no points, and the ratings are
@@ -266,10 +267,11 @@ func (q questions) Rounds(ctx context.Context, id string) ([]arena.Round, error)
 func TestRescorer_removedQuestion(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
+	b.usePack()
 	b.node("n1")
 	m, _ := b.over(b.match())
 	r := b.rescorer(nil)
-	r.Store = questions{b.store, []int{2}}
+	b.remove(2)
 	report, err := r.Matches(t.Context(), slug, []string{m.ID})
 	b.ok(err)
 	want := []arena.RescoredMatch{{MatchID: m.ID, Seats: []arena.RescoredSeat{
@@ -278,23 +280,23 @@ func TestRescorer_removedQuestion(t *testing.T) {
 	if d := cmp.Diff(want, report.Changed); d != "" {
 		t.Error(d)
 	}
-	answers, err := b.store.Answers(t.Context(), m.ID)
+	answers, err := b.store.Matches.Answers(t.Context(), m.ID)
 	b.ok(err)
 	for _, a := range answers {
 		if void := a.Outcome == arena.OutcomeVoid && a.Reason == arena.ReasonRemoved && a.Points == 0; void != (a.Round == 2) {
 			t.Errorf("round %d of %s: %s %q %d", a.Round, a.AgentID, a.Outcome, a.Reason, a.Points)
 		}
 	}
-	r.Store = questions{b.store, []int{1, 2, 3}}
+	b.remove(1)
+	b.remove(3)
 	_, err = r.Matches(t.Context(), slug, []string{m.ID})
 	b.ok(err)
 	if d := cmp.Diff(map[string]arena.MilliElo{"ag_0": arena.StartRating, "ag_1": arena.StartRating}, b.ratings()); d != "" {
 		t.Error(d)
 	}
-	if _, err := b.store.CheckRatings(t.Context()); err != nil {
+	if _, err := b.store.Ratings.CheckRatings(t.Context()); err != nil {
 		t.Error(err)
 	}
-	r.Store = b.store
 	if report, err = r.Match(t.Context(), m.ID); err != nil || len(report.Changed) != 0 {
 		t.Errorf("scored once more: %+v, %v", report, err)
 	}
@@ -307,7 +309,7 @@ func (b *bench) eraseTexts(id string) {
 		rows, _, _ := b.record(id)
 		erasure, err := record.NewErasure(rows, agentID(i))
 		b.ok(err)
-		b.ok(b.store.EraseTexts(b.t.Context(), erasure))
+		b.ok(b.store.Matches.EraseTexts(b.t.Context(), erasure))
 	}
 }
 
@@ -326,7 +328,7 @@ func TestRescorer_erasedTexts(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, tt.a, tt.b)
 			id := b.playRecorded(tt.change)
-			before, err := b.store.Match(t.Context(), id)
+			before, err := b.store.Matches.Match(t.Context(), id)
 			b.ok(err)
 			ratings := b.ratings()
 			b.eraseTexts(id)
@@ -340,7 +342,7 @@ func TestRescorer_erasedTexts(t *testing.T) {
 			}
 			_, err = b.rescorer(nil).Rebuild(t.Context(), slug)
 			b.ok(err)
-			after, err := b.store.Match(t.Context(), id)
+			after, err := b.store.Matches.Match(t.Context(), id)
 			b.ok(err)
 			for i, s := range after.Seats {
 				if was := before.Seats[i]; s.Points != was.Points || s.Place != was.Place {
@@ -359,10 +361,11 @@ func TestRescorer_erasedTexts(t *testing.T) {
 func TestRescorer_removedQuestionOfErasedTexts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
+	b.usePack()
 	id := b.playRecorded(func(s *arena.Settings) { s.Rated = true })
 	b.eraseTexts(id)
+	b.remove(2)
 	r := b.rescorer(nil)
-	r.Store = questions{b.store, []int{2}}
 	report, err := r.Match(t.Context(), id)
 	b.ok(err)
 	if len(report.Kept) != 1 || len(report.Changed) != 1 || report.Changed[0].Seats[0].PointsBefore-report.Changed[0].Seats[0].Points != arena.OnePoint {

@@ -105,13 +105,13 @@ func TestEngine_ALostLeaseEndsTheWork(t *testing.T) {
 	b.wait("round 2 is asked", func() bool {
 		return count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }) == 2
 	})
-	m, err := b.store.Match(t.Context(), id)
+	m, err := b.store.Matches.Match(t.Context(), id)
 	b.ok(err)
 	// Before the lease is free, because n1 itself may take the match again.
 	b.mu.Lock()
 	b.agent[agentID(1)] = wrong
 	b.mu.Unlock()
-	b.ok(b.store.ReleaseLease(t.Context(), m.Lease)) // as if it had run out
+	b.ok(b.store.Matches.ReleaseLease(t.Context(), m.Lease)) // as if it had run out
 	b.node("n2")
 	after, _ := b.over(id)
 	if after.Status != arena.MatchFinished || after.Lease.Epoch <= m.Lease.Epoch {
@@ -147,7 +147,7 @@ func TestEngine_DrainDoesNotWaitForTheBreak(t *testing.T) {
 		return count(b.published, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == 2
 	})
 	second.stop()
-	m, err := b.store.Match(t.Context(), id)
+	m, err := b.store.Matches.Match(t.Context(), id)
 	b.ok(err)
 	if m.Lease.Node != "" || m.Lease.Epoch != 2 || m.Interruptions != 0 {
 		t.Errorf("after two drains the lease is %+v, interruptions %d", m.Lease, m.Interruptions)
@@ -201,7 +201,7 @@ func TestEngine_SurvivesManyHandOvers(t *testing.T) {
 	b.wait("the last round is closed", func() bool {
 		return count(b.published, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == handOvers+1
 	})
-	m, err := b.store.Match(t.Context(), id)
+	m, err := b.store.Matches.Match(t.Context(), id)
 	b.ok(err)
 	if m.Lease.Epoch != handOvers+1 || m.Interruptions != 0 || len(b.asked) != 2*(handOvers+1) {
 		t.Errorf("epoch %d, interruptions %d, %d requests", m.Lease.Epoch, m.Interruptions, len(b.asked))
@@ -290,15 +290,15 @@ func TestEngine_AFreezeIsNotTheAgentsFault(t *testing.T) {
 func TestEngine_DoesNotRenewWhatItDoesNotPlay(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, hang)
-	_, _, err := b.store.UpdateAgent(t.Context(), agentID(0), func(a *arena.Agent) error { a.Health.MaxConcurrent = 2; return nil })
+	_, _, err := b.store.Agents.UpdateAgent(t.Context(), agentID(0), func(a *arena.Agent) error { a.Health.MaxConcurrent = 2; return nil })
 	b.ok(err)
-	_, _, err = b.store.UpdateAgent(t.Context(), agentID(1), func(a *arena.Agent) error { a.Health.MaxConcurrent = 2; return nil })
+	_, _, err = b.store.Agents.UpdateAgent(t.Context(), agentID(1), func(a *arena.Agent) error { a.Health.MaxConcurrent = 2; return nil })
 	b.ok(err)
 	b.match()
 	b.node("n1", impatient, func(o *engine.Options) { o.Heartbeat, o.Sweep = 20*time.Millisecond, time.Hour }) // it looks once
 	b.wait("the first match plays", func() bool { return len(b.asked) == 2 })
 	lost := b.match()
-	claimed, err := b.store.ClaimMatches(t.Context(), "n1", 100*time.Millisecond, 10)
+	claimed, err := b.store.Matches.ClaimMatches(t.Context(), "n1", 100*time.Millisecond, 10)
 	b.ok(err)
 	if len(claimed) != 1 || claimed[0].ID != lost {
 		t.Fatalf("claimed %+v", claimed)
@@ -315,12 +315,12 @@ func TestEngine_GivesUpTheMatchThatBreaksNodes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	for i := range 2 {
-		_, _, err := b.store.UpdateAgent(t.Context(), agentID(i), func(a *arena.Agent) error { a.Health.MaxConcurrent = 2; return nil })
+		_, _, err := b.store.Agents.UpdateAgent(t.Context(), agentID(i), func(a *arena.Agent) error { a.Health.MaxConcurrent = 2; return nil })
 		b.ok(err)
 	}
 	guilty, innocent := b.match(), b.match()
 	for i := range engine.MaxInterruptions + 1 {
-		claimed, err := b.store.ClaimMatches(t.Context(), fmt.Sprintf("crashing %d", i), -time.Hour, 2) // its leases end at once
+		claimed, err := b.store.Matches.ClaimMatches(t.Context(), fmt.Sprintf("crashing %d", i), -time.Hour, 2) // its leases end at once
 		b.ok(err)
 		if len(claimed) != 2 {
 			t.Fatalf("%d matches were claimed", len(claimed))
@@ -332,9 +332,9 @@ func TestEngine_GivesUpTheMatchThatBreaksNodes(t *testing.T) {
 			if m.ID != guilty || i == engine.MaxInterruptions {
 				continue
 			}
-			_, err := b.store.OpenRound(t.Context(), m.Lease, arena.Round{No: 1, Interruptions: i}, nil)
+			_, err := b.store.Matches.OpenRound(t.Context(), m.Lease, arena.Round{No: 1, Interruptions: i}, nil)
 			b.ok(err)
-			b.ok(b.store.MarkJudging(t.Context(), m.Lease, 1))
+			b.ok(b.store.Matches.MarkJudging(t.Context(), m.Lease, 1))
 		}
 	}
 	b.node("n1")

@@ -16,7 +16,7 @@ func TestEngine_RetiredIsATimeout(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	b.agent[agentID(0)] = in(2, func(ctx context.Context, a arena.Attempt) arena.Reply {
-		_, _, err := b.store.UpdateAgent(ctx, agentID(0), func(g *arena.Agent) error {
+		_, _, err := b.store.Agents.UpdateAgent(ctx, agentID(0), func(g *arena.Agent) error {
 			g.RetiredAt = time.Now()
 			return nil
 		})

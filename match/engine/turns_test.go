@@ -134,7 +134,7 @@ func TestEngine_IllegalMoves(t *testing.T) {
 			if again.TimeLimit != 10*time.Second-time.Millisecond {
 				t.Errorf("asked again with %s", again.TimeLimit)
 			}
-			answers, err := b.store.Answers(t.Context(), id)
+			answers, err := b.store.Matches.Answers(t.Context(), id)
 			b.ok(err)
 			if answers[0].Reason != tt.reason || answers[0].Attempts != 2 || answers[0].Elapsed != 2*time.Millisecond {
 				t.Errorf("stored answer %+v", answers[0])

@@ -151,7 +151,7 @@ func TestServer_hello(t *testing.T) {
 	if want := []string{"agentprotocol:core", "agentprotocol:tasks", "arena:agent"}; !slices.Equal(m.From.Capabilities, want) {
 		t.Errorf("capabilities %v, want %v", m.From.Capabilities, want)
 	}
-	if p, err := h.store.Peer(t.Context(), f.id); err != nil || !slices.Equal(p.Capabilities, []string{"arena:round/sums", "x:y"}) || time.Since(p.HelloAt) > time.Minute {
+	if p, err := h.store.Protocols.Peer(t.Context(), f.id); err != nil || !slices.Equal(p.Capabilities, []string{"arena:round/sums", "x:y"}) || time.Since(p.HelloAt) > time.Minute {
 		t.Errorf("peer %+v, %v", p, err)
 	}
 	resp, err := http.Get(n.web.URL + "/agentprotocol") //nolint:noctx // a test of what anyone may do
@@ -242,7 +242,7 @@ func TestServer_replay(t *testing.T) {
 			t.Errorf("hello: status %d", status)
 		}
 	}
-	if p, _ := h.store.Peer(t.Context(), f.id); !slices.Equal(p.Capabilities, []string{"arena:round"}) {
+	if p, _ := h.store.Protocols.Peer(t.Context(), f.id); !slices.Equal(p.Capabilities, []string{"arena:round"}) {
 		t.Errorf("capabilities %v", p.Capabilities)
 	}
 }
@@ -395,11 +395,11 @@ func TestNew_RefusesMissingParts(t *testing.T) {
 	}
 	slots := quota.NewSlots(1, "too many")
 	for name, o := range map[string]ServerOptions{
-		"driver":  {Agents: h.store, Events: n.events, Refusals: n.limited, Sockets: slots},
+		"driver":  {Agents: h.store.Agents, Events: n.events, Refusals: n.limited, Sockets: slots},
 		"agents":  {Driver: n.driver, Events: n.events, Refusals: n.limited, Sockets: slots},
-		"events":  {Driver: n.driver, Agents: h.store, Refusals: n.limited, Sockets: slots},
-		"refused": {Driver: n.driver, Agents: h.store, Events: n.events, Sockets: slots},
-		"sockets": {Driver: n.driver, Agents: h.store, Events: n.events, Refusals: n.limited},
+		"events":  {Driver: n.driver, Agents: h.store.Agents, Refusals: n.limited, Sockets: slots},
+		"refused": {Driver: n.driver, Agents: h.store.Agents, Events: n.events, Sockets: slots},
+		"sockets": {Driver: n.driver, Agents: h.store.Agents, Events: n.events, Refusals: n.limited},
 	} {
 		if _, err := NewServer(o); err == nil {
 			t.Errorf("NewServer accepts a server without its %s", name)

@@ -370,7 +370,7 @@ func TestDriver_Prepare(t *testing.T) {
 	a := f.attempt("", enough)
 	sent := 0
 	letters := func() (n int) {
-		mail, err := h.store.Mail(t.Context(), agentInbox(f.id), 0, 100, time.Now())
+		mail, err := h.store.Messages.Mail(t.Context(), agentInbox(f.id), 0, 100, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -382,7 +382,7 @@ func TestDriver_Prepare(t *testing.T) {
 		return n
 	}
 	for capability, action := range map[string]string{"arena:round": "arena:round/trivia", "arena.round": "arena.round", "other:thing": "arena:round/trivia"} {
-		if err := h.store.GreetPeer(t.Context(), f.id, []string{capability}, time.Now()); err != nil {
+		if err := h.store.Protocols.GreetPeer(t.Context(), f.id, []string{capability}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		send, err := n.driver.Prepare(t.Context(), a)

@@ -54,7 +54,7 @@ func TestFolder_messages(t *testing.T) {
 	if s := f.check(data); s.Type != "response" || s.Payload.CorrelationID != "1" {
 		t.Errorf("answer %+v", s)
 	}
-	if p, _ := h.store.Peer(t.Context(), f.id); p.Way != "file" || !n.online(p) {
+	if p, _ := h.store.Protocols.Peer(t.Context(), f.id); p.Way != "file" || !n.online(p) {
 		t.Errorf("peer %+v", p)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {

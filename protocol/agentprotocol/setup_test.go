@@ -52,7 +52,7 @@ func newArena(t *testing.T) *testArena {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	if err := s.CreateOwner(t.Context(), arena.Owner{ID: "ow_1", Name: "o", CreatedAt: now}, arena.Token{ID: "to_1", OwnerID: "ow_1", Scope: arena.ScopeOwner, CreatedAt: now}); err != nil {
+	if err := s.Accounts.CreateOwner(t.Context(), arena.Owner{ID: "ow_1", Name: "o", CreatedAt: now}, arena.Token{ID: "to_1", OwnerID: "ow_1", Scope: arena.ScopeOwner, CreatedAt: now}); err != nil {
 		t.Fatal(err)
 	}
 	return &testArena{t: t, store: s, key: newKey(t)}
@@ -142,13 +142,13 @@ func newClient(t *testing.T) *protocol.Client {
 // other's mail by looking.
 func (h *testArena) node(change ...func(*Options)) *node {
 	h.t.Helper()
-	box, err := mailbox.NewInbox(h.store, mailbox.NewNotifier(nil), time.Now)
+	box, err := mailbox.NewInbox(h.store.Messages, mailbox.NewNotifier(nil), time.Now)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	n := &node{events: &journal{}, connected: make(chan string, 99), limited: &refusals{most: 10_000, n: map[string]int{}}}
 	o := Options{
-		Key: h.key, Client: newClient(h.t), Peers: h.store, Mail: box,
+		Key: h.key, Client: newClient(h.t), Peers: h.store.Protocols, Mail: box,
 		Actions: map[string]Action{"arena:agent": func(_ context.Context, a arena.Agent, _ json.RawMessage) (any, error) {
 			return map[string]string{"agent_id": a.ID}, nil
 		}},
@@ -161,7 +161,7 @@ func (h *testArena) node(change ...func(*Options)) *node {
 		h.t.Fatal(err)
 	}
 	if n.Server, err = NewServer(ServerOptions{
-		Driver: n.driver, Agents: h.store, Events: n.events, Refusals: n.limited, Sockets: quota.NewSlots(maxSockets, "too many"), Awake: func(_ context.Context, id string) { n.connected <- id },
+		Driver: n.driver, Agents: h.store.Agents, Events: n.events, Refusals: n.limited, Sockets: quota.NewSlots(maxSockets, "too many"), Awake: func(_ context.Context, id string) { n.connected <- id },
 	}); err != nil {
 		h.t.Fatal(err)
 	}
@@ -208,14 +208,14 @@ func (h *testArena) agent(change ...func(*arena.Agent)) *fake {
 	for _, c := range change {
 		c(&a)
 	}
-	if err := h.store.CreateAgent(h.t.Context(), a); err != nil {
+	if err := h.store.Agents.CreateAgent(h.t.Context(), a); err != nil {
 		h.t.Fatal(err)
 	}
 	f := &fake{t: h.t, id: a.ID, key: key, arena: h.key.Public().(ed25519.PublicKey), name: id}
-	if err := h.store.NamePeer(h.t.Context(), a.ID, nameOf(f.public())); err != nil {
+	if err := h.store.Protocols.NamePeer(h.t.Context(), a.ID, nameOf(f.public())); err != nil {
 		h.t.Fatal(err)
 	}
-	if err := h.store.GreetPeer(h.t.Context(), a.ID, []string{"arena:round"}, now); err != nil {
+	if err := h.store.Protocols.GreetPeer(h.t.Context(), a.ID, []string{"arena:round"}, now); err != nil {
 		h.t.Fatal(err)
 	}
 	return f

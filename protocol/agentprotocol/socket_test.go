@@ -56,14 +56,14 @@ func TestSocket_hello(t *testing.T) {
 			t.Errorf("%s: closed with %d, want %d", c.name, code, c.close)
 		}
 	}
-	if _, err := h.store.Peer(t.Context(), f.id); err != nil {
+	if _, err := h.store.Protocols.Peer(t.Context(), f.id); err != nil {
 		t.Fatal(err)
 	}
-	if p, _ := h.store.Peer(t.Context(), f.id); !p.SeenAt.IsZero() {
+	if p, _ := h.store.Protocols.Peer(t.Context(), f.id); !p.SeenAt.IsZero() {
 		t.Errorf("a refused socket counts as connected: %+v", p)
 	}
 	f.dial(n.web.URL)
-	if p, _ := h.store.Peer(t.Context(), f.id); p.Way != "websocket" || !n.online(p) {
+	if p, _ := h.store.Protocols.Peer(t.Context(), f.id); p.Way != "websocket" || !n.online(p) {
 		t.Errorf("peer %+v", p)
 	}
 }
@@ -185,7 +185,7 @@ func TestSocket_slow(t *testing.T) {
 	t.Parallel()
 	h := newArena(t)
 	left := make(chan struct{}, 9)
-	n := h.node(func(o *Options) { o.Peers = leaving{Peers: h.store, left: left} })
+	n := h.node(func(o *Options) { o.Peers = leaving{Peers: h.store.Protocols, left: left} })
 	n.timing.hello, n.timing.ping = 50*time.Millisecond, 50*time.Millisecond
 	f := h.agent()
 	if code := f.open(n.web.URL).closed(); code != closeBadRequest {
@@ -264,7 +264,7 @@ func TestServer_Close(t *testing.T) {
 	if got := <-code; got != closeRestart {
 		t.Errorf("closed with %d", got)
 	}
-	if p, _ := h.store.Peer(t.Context(), f.id); !p.SeenAt.IsZero() {
+	if p, _ := h.store.Protocols.Peer(t.Context(), f.id); !p.SeenAt.IsZero() {
 		t.Errorf("still connected: %+v", p)
 	}
 	if _, _, err := websocket.Dial(t.Context(), strings.Replace(n.web.URL, "http", "ws", 1)+"/agentprotocol/ws", nil); err == nil {

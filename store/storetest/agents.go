@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store"
 )
 
 func createAgent(f *fixture) {
@@ -23,34 +23,34 @@ func createAgent(f *fixture) {
 			{Reason: arena.PauseRateLimit, Since: start, Until: start.Add(time.Minute)},
 		}
 	})
-	f.equal(a, must(f.Agent(ctx, a.ID))(f))
-	f.equal(map[string]arena.Agent{a.ID: a}, must(f.AgentsByID(ctx, []string{a.ID, "ag_none"}))(f))
+	f.equal(a, must(f.Agents.Agent(ctx, a.ID))(f))
+	f.equal(map[string]arena.Agent{a.ID: a}, must(f.Agents.AgentsByID(ctx, []string{a.ID, "ag_none"}))(f))
 	free := f.agent("free", func(b *arena.Agent) {
 		b.Pauses = []arena.Pause{{Reason: arena.PauseRateLimit, Since: start, Until: start.Add(time.Minute)}}
 	})
 	gone := f.agent("gone", func(b *arena.Agent) { b.RetiredAt = start })
 	f.equal(map[string]arena.Cooldown{a.ID: {Pauses: a.Pauses}, gone.ID: {Retired: true}},
-		must(f.Cooldowns(ctx, []string{a.ID, free.ID, gone.ID, "ag_none"}, start.Add(time.Minute)))(f))
-	f.equal(free.Pauses, must(f.Cooldowns(ctx, []string{free.ID}, start.Add(time.Minute-1)))(f)[free.ID].Pauses)
-	f.equal(1, must(f.League(ctx, "sums"))(f).Agents)
+		must(f.Agents.Cooldowns(ctx, []string{a.ID, free.ID, gone.ID, "ag_none"}, start.Add(time.Minute)))(f))
+	f.equal(free.Pauses, must(f.Agents.Cooldowns(ctx, []string{free.ID}, start.Add(time.Minute-1)))(f)[free.ID].Pauses)
+	f.equal(1, must(f.Leagues.League(ctx, "sums"))(f).Agents)
 
-	_, err := f.Agent(ctx, "ag_none")
+	_, err := f.Agents.Agent(ctx, "ag_none")
 	f.fails(arena.CodeNotFound, err)
 	same := arena.Agent{ID: "ag_2", OwnerID: a.OwnerID, Name: "A", CreatedAt: start}
-	f.fails(arena.CodeNameTaken, f.CreateAgent(ctx, same))
+	f.fails(arena.CodeNameTaken, f.Agents.CreateAgent(ctx, same))
 	f.owner("other")
 	theirs := arena.Agent{ID: "ag_other", OwnerID: "ow_other", Name: "А", CreatedAt: start} // Cyrillic
-	f.fails(arena.CodeNameTaken, f.CreateAgent(ctx, theirs))
+	f.fails(arena.CodeNameTaken, f.Agents.CreateAgent(ctx, theirs))
 	theirs.RetiredAt = start
-	f.ok(f.CreateAgent(ctx, theirs)) // the name of a retired agent is nobody's
-	f.fails(arena.CodeNotFound, f.CreateAgent(ctx, arena.Agent{ID: "ag_3", OwnerID: "ow_none", Name: "x", CreatedAt: start}))
-	f.fails(arena.CodeNotFound, f.CreateAgent(ctx, arena.Agent{ID: "ag_4", OwnerID: a.OwnerID, Name: "y", Leagues: []string{"none"}}))
-	_, err = f.Agent(ctx, "ag_4")
+	f.ok(f.Agents.CreateAgent(ctx, theirs)) // the name of a retired agent is nobody's
+	f.fails(arena.CodeNotFound, f.Agents.CreateAgent(ctx, arena.Agent{ID: "ag_3", OwnerID: "ow_none", Name: "x", CreatedAt: start}))
+	f.fails(arena.CodeNotFound, f.Agents.CreateAgent(ctx, arena.Agent{ID: "ag_4", OwnerID: a.OwnerID, Name: "y", Leagues: []string{"none"}}))
+	_, err = f.Agents.Agent(ctx, "ag_4")
 	f.fails(arena.CodeNotFound, err)
 
 	// An agent without health allows one running seat.
-	f.ok(f.CreateAgent(ctx, arena.Agent{ID: "ag_5", OwnerID: a.OwnerID, Name: "z", CreatedAt: start}))
-	f.equal(1, must(f.Agent(ctx, "ag_5"))(f).Health.MaxConcurrent)
+	f.ok(f.Agents.CreateAgent(ctx, arena.Agent{ID: "ag_5", OwnerID: a.OwnerID, Name: "z", CreatedAt: start}))
+	f.equal(1, must(f.Agents.Agent(ctx, "ag_5"))(f).Health.MaxConcurrent)
 }
 
 func listAgents(f *fixture) {
@@ -59,9 +59,9 @@ func listAgents(f *fixture) {
 	f.agents("ant", "bee", "cat_%")
 	f.agent("dog", func(a *arena.Agent) { a.RetiredAt = start; a.OwnerID = "ow_ant" })
 	f.agent("Éel", func(a *arena.Agent) { a.OwnerID = "ow_ant" })
-	f.ok(f.Enter(ctx, "trivia", "ag_bee", start))
-	f.ok(f.Enter(ctx, "trivia", "ag_ant", start))
-	f.ok(f.Withdraw(ctx, "trivia", "ag_ant", start))
+	f.ok(f.Leagues.Enter(ctx, "trivia", "ag_bee", start))
+	f.ok(f.Leagues.Enter(ctx, "trivia", "ag_ant", start))
+	f.ok(f.Leagues.Withdraw(ctx, "trivia", "ag_ant", start))
 	for _, c := range []struct {
 		filter arena.AgentFilter
 		want   []string
@@ -77,7 +77,7 @@ func listAgents(f *fixture) {
 		{arena.AgentFilter{Query: "a\x00\xff"}, nil},
 		{arena.AgentFilter{OwnerID: "ow_none"}, nil},
 	} {
-		items, next, err := f.Agents(ctx, c.filter, arena.Page{Limit: 10})
+		items, next, err := f.Agents.Agents(ctx, c.filter, arena.Page{Limit: 10})
 		f.ok(err)
 		f.equal("", next)
 		var names []string
@@ -86,7 +86,7 @@ func listAgents(f *fixture) {
 		}
 		f.equal(c.want, names)
 	}
-	due := must(f.DueForProbe(ctx))(f)
+	due := must(f.Agents.DueForProbe(ctx))(f)
 	f.equal(4, len(due))
 	f.equal(false, slices.ContainsFunc(due, func(a arena.Agent) bool { return a.Name == "dog" }))
 }
@@ -113,13 +113,13 @@ func healthyEndpoints(f *fixture) {
 	f.agent("polls", well(func(a *arena.Agent) { a.Endpoint = "" }))
 	for range 5 {
 		var owners []string
-		for _, a := range must(f.HealthyEndpoints(ctx, 10))(f) {
+		for _, a := range must(f.Agents.HealthyEndpoints(ctx, 10))(f) {
 			owners = append(owners, a.OwnerID)
 		}
 		slices.Sort(owners)
 		f.equal([]string{"ow_a", "ow_e"}, owners)
 	}
-	f.equal(1, len(must(f.HealthyEndpoints(ctx, 1))(f)))
+	f.equal(1, len(must(f.Agents.HealthyEndpoints(ctx, 1))(f)))
 }
 
 func updateAgent(f *fixture) {
@@ -133,7 +133,7 @@ func updateAgent(f *fixture) {
 	want.Pauses = []arena.Pause{{Reason: arena.PauseHealth, Since: start}}
 	want.Health = arena.Health{Capabilities: []string{"x", "y"}, MaxConcurrent: 7, Failures: 3}
 	want.PassedAt, want.EndpointSince = start.Add(time.Hour), start.Add(2*time.Hour)
-	before, after, err := f.UpdateAgent(ctx, was.ID, func(a *arena.Agent) error {
+	before, after, err := f.Agents.UpdateAgent(ctx, was.ID, func(a *arena.Agent) error {
 		f.equal(was, *a)
 		*a = want
 		a.ID, a.OwnerID, a.Protocol, a.CreatedAt, a.Leagues, a.Running = "other", "other", "other", time.Time{}, nil, 9 // not written
@@ -142,39 +142,37 @@ func updateAgent(f *fixture) {
 	f.ok(err)
 	f.equal(was, before)
 	f.equal(want, after)
-	f.equal(want, must(f.Agent(ctx, was.ID))(f))
+	f.equal(want, must(f.Agents.Agent(ctx, was.ID))(f))
 
 	refused := errors.New("refused")
-	_, _, err = f.UpdateAgent(ctx, was.ID, func(a *arena.Agent) error { a.Name = "never"; return refused })
+	_, _, err = f.Agents.UpdateAgent(ctx, was.ID, func(a *arena.Agent) error { a.Name = "never"; return refused })
 	if !errors.Is(err, refused) {
 		f.t.Fatalf("error of apply is lost: %v", err)
 	}
-	_, _, err = f.UpdateAgent(ctx, was.ID, func(a *arena.Agent) error { a.Name = "B"; return nil })
+	_, _, err = f.Agents.UpdateAgent(ctx, was.ID, func(a *arena.Agent) error { a.Name = "B"; return nil })
 	f.fails(arena.CodeNameTaken, err)
-	_, _, err = f.UpdateAgent(ctx, "ag_none", func(*arena.Agent) error { return nil })
+	_, _, err = f.Agents.UpdateAgent(ctx, "ag_none", func(*arena.Agent) error { return nil })
 	f.fails(arena.CodeNotFound, err)
-	f.equal(want, must(f.Agent(ctx, was.ID))(f))
+	f.equal(want, must(f.Agents.Agent(ctx, was.ID))(f))
 }
 
 func retireAgent(f *fixture) {
 	ctx := f.t.Context()
 	f.league("trivia")
 	a := f.agent("a", func(a *arena.Agent) { a.Leagues = []string{"trivia"} })
-	_, after, err := f.UpdateAgent(ctx, a.ID, func(a *arena.Agent) error { a.RetiredAt = start.Add(time.Hour); return nil })
+	_, after, err := f.Agents.UpdateAgent(ctx, a.ID, func(a *arena.Agent) error { a.RetiredAt = start.Add(time.Hour); return nil })
 	f.ok(err)
 	f.equal(0, len(after.Leagues))
-	f.equal(0, must(f.League(ctx, "trivia"))(f).Agents)
-	f.equal(0, len(must(f.DueForProbe(ctx))(f)))
+	f.equal(0, must(f.Leagues.League(ctx, "trivia"))(f).Agents)
+	f.equal(0, len(must(f.Agents.DueForProbe(ctx))(f)))
 	// Its name is free again, for its owner too.
-	f.ok(f.CreateAgent(ctx, arena.Agent{ID: "ag_2", OwnerID: a.OwnerID, Name: "A", CreatedAt: start}))
+	f.ok(f.Agents.CreateAgent(ctx, arena.Agent{ID: "ag_2", OwnerID: a.OwnerID, Name: "A", CreatedAt: start}))
 }
 
 func updateAgentRace(f *fixture) {
 	ctx := f.t.Context()
 	a := f.agent("a")
-	nodes := []interface {
-		UpdateAgent(context.Context, string, func(*arena.Agent) error, ...arena.AgentAudit) (arena.Agent, arena.Agent, error)
-	}{f, f.another()}
+	nodes := []*store.Agents{f.Agents, f.another().Agents}
 	var wg sync.WaitGroup
 	errs := make([]error, 20)
 	for i := range errs {
@@ -184,7 +182,7 @@ func updateAgentRace(f *fixture) {
 	}
 	wg.Wait()
 	f.ok(errors.Join(errs...))
-	f.equal(a.Health.Failures+len(errs), must(f.Agent(ctx, a.ID))(f).Health.Failures)
+	f.equal(a.Health.Failures+len(errs), must(f.Agents.Agent(ctx, a.ID))(f).Health.Failures)
 }
 
 func recordProbes(f *fixture) {
@@ -195,12 +193,12 @@ func recordProbes(f *fixture) {
 		at time.Time
 		ok bool
 	}{{start.AddDate(0, 0, -5), true}, {late, true}, {late, false}, {late, true}, {late.Add(time.Second), false}} {
-		recorded := must(f.RecordProbes(ctx, p.at, []arena.Probe{{AgentID: a.ID, OK: p.ok, Apply: func(a *arena.Agent) error {
+		recorded := must(f.Agents.RecordProbes(ctx, p.at, []arena.Probe{{AgentID: a.ID, OK: p.ok, Apply: func(a *arena.Agent) error {
 			a.Health.CheckedAt, a.Health.Failures = p.at, a.Health.Failures+1
 			return nil
 		}}}))(f)
 		f.equal(p.at, recorded[0].After.Health.CheckedAt)
-		f.equal(recorded[0].After, must(f.Agent(ctx, a.ID))(f))
+		f.equal(recorded[0].After, must(f.Agents.Agent(ctx, a.ID))(f))
 	}
 	// More than one transaction takes, of which some are not recorded.
 	refused := errors.New("refused")
@@ -217,17 +215,17 @@ func recordProbes(f *fixture) {
 	}
 	many[7].AgentID = "ag_none"
 	many[8].Apply = func(*arena.Agent) error { return refused }
-	recorded := must(f.RecordProbes(ctx, late, many))(f)
+	recorded := must(f.Agents.RecordProbes(ctx, late, many))(f)
 	f.fails(arena.CodeNotFound, recorded[7].Err)
 	f.equal(true, errors.Is(recorded[8].Err, refused))
-	f.equal(0, len(must(f.Uptime(ctx, "ag_m008", start))(f)))
+	f.equal(0, len(must(f.Agents.Uptime(ctx, "ag_m008", start))(f)))
 	for _, i := range []int{0, 299} {
-		f.equal(recorded[i].After, must(f.Agent(ctx, many[i].AgentID))(f))
+		f.equal(recorded[i].After, must(f.Agents.Agent(ctx, many[i].AgentID))(f))
 		f.equal([]arena.Pause{paused}, recorded[i].After.Pauses)
 		f.equal([]arena.Pause(nil), recorded[i].Before.Pauses)
 	}
 	f.equal([]arena.UptimeDay{{Day: "2020-03-01", OK: 2, Failed: 1}, {Day: "2020-03-02", Failed: 1}},
-		must(f.Uptime(ctx, a.ID, start))(f))
+		must(f.Agents.Uptime(ctx, a.ID, start))(f))
 }
 
 // pages walks every list with the smallest page and with bad ones.
@@ -242,27 +240,27 @@ func pages(f *fixture) {
 	}
 	var sent []arena.Delivery
 	for i := range 5 {
-		f.ok(f.CreatePack(ctx, arena.Pack{ID: fmt.Sprintf("pk_%d", i), CreatedAt: start}, nil))
+		f.ok(f.Packs.CreatePack(ctx, arena.Pack{ID: fmt.Sprintf("pk_%d", i), CreatedAt: start}, nil))
 		sent = append(sent, arena.Delivery{ID: fmt.Sprintf("dl_%d", i), AgentID: ids[0], Round: 1, SentAt: start})
 	}
-	_, err := f.SaveAnswer(ctx, m.Lease, arena.Answer{Round: 1, AgentID: ids[0], Outcome: arena.OutcomeTimeout}, sent, nil)
+	_, err := f.Matches.SaveAnswer(ctx, m.Lease, arena.Answer{Round: 1, AgentID: ids[0], Outcome: arena.OutcomeTimeout}, sent, nil)
 	f.ok(err)
 
 	lists := map[string]func(arena.Page) ([]string, string, error){
 		"agents": func(p arena.Page) ([]string, string, error) {
-			items, next, err := f.Agents(ctx, arena.AgentFilter{}, p)
+			items, next, err := f.Agents.Agents(ctx, arena.AgentFilter{}, p)
 			return pick(items, func(a arena.Agent) string { return a.ID }), next, err
 		},
 		"matches": func(p arena.Page) ([]string, string, error) {
-			items, next, err := f.Matches(ctx, arena.MatchFilter{}, p)
+			items, next, err := f.Matches.Matches(ctx, arena.MatchFilter{}, p)
 			return pick(items, func(m arena.Match) string { return m.ID }), next, err
 		},
 		"packs": func(p arena.Page) ([]string, string, error) {
-			items, next, err := f.Packs(ctx, p)
+			items, next, err := f.Packs.Packs(ctx, p)
 			return pick(items, func(p arena.Pack) string { return p.ID }), next, err
 		},
 		"deliveries": func(p arena.Page) ([]string, string, error) {
-			items, next, err := f.Deliveries(ctx, arena.DeliveryFilter{AgentID: ids[0]}, p)
+			items, next, err := f.Agents.Deliveries(ctx, arena.DeliveryFilter{AgentID: ids[0]}, p)
 			return pick(items, func(d arena.Delivery) string { return d.ID }), next, err
 		},
 	}
@@ -313,18 +311,18 @@ func agentNames(f *fixture) {
 	f.agent("Ada")
 	f.agent("bob")
 	rename := func(id, name string) error {
-		_, _, err := f.UpdateAgent(ctx, id, func(a *arena.Agent) error { a.Name = name; return nil })
+		_, _, err := f.Agents.UpdateAgent(ctx, id, func(a *arena.Agent) error { a.Name = name; return nil })
 		return err
 	}
 	f.fails(arena.CodeNameTaken, rename("ag_bob", "АDA")) // with a Cyrillic A
 	f.ok(rename("ag_bob", "b0b"))                         // alike to its own
 	f.ok(rename("ag_Ada", "Eve"))
 	f.ok(rename("ag_bob", "Ada"))
-	_, _, err := f.UpdateAgent(ctx, "ag_bob", func(a *arena.Agent) error { a.RetiredAt = start; return nil })
+	_, _, err := f.Agents.UpdateAgent(ctx, "ag_bob", func(a *arena.Agent) error { a.RetiredAt = start; return nil })
 	f.ok(err)
 	f.ok(rename("ag_Ada", "Bob"))
 	f.ok(rename("ag_Ada", "Ada"))
-	f.ok(f.CreateAgent(ctx, arena.Agent{ID: "ag_new", OwnerID: "ow_bob", Name: "Bob", CreatedAt: start}))
+	f.ok(f.Agents.CreateAgent(ctx, arena.Agent{ID: "ag_new", OwnerID: "ow_bob", Name: "Bob", CreatedAt: start}))
 	f.ok(f.Migrate(ctx))
 	f.fails(arena.CodeNameTaken, rename("ag_new", "adа"))
 }
@@ -333,32 +331,32 @@ func conformance(f *fixture) {
 	ctx := f.t.Context()
 	f.league("trivia")
 	ids := f.agents("a", "b")
-	f.fails(arena.CodeNotFound, second(f.Conformance(ctx, ids[0])))
-	f.fails(arena.CodeNotFound, f.SaveConformance(ctx, arena.Conformance{AgentID: "ag_none", Report: []byte(`{}`)}))
+	f.fails(arena.CodeNotFound, second(f.Agents.Conformance(ctx, ids[0])))
+	f.fails(arena.CodeNotFound, f.Agents.SaveConformance(ctx, arena.Conformance{AgentID: "ag_none", Report: []byte(`{}`)}))
 	check := func(version string, at time.Duration) arena.Conformance {
 		c := arena.Conformance{
 			AgentID: ids[0], Version: version, CheckedAt: start.Add(at), Passed: true, MustPass: 1, MustTotal: 2, ShouldPass: 3, ShouldTotal: 4,
 			Report: []byte(fmt.Sprintf(`{"checks":["%s\u0000"]}`, version)),
 		}
-		f.ok(f.SaveConformance(ctx, c))
+		f.ok(f.Agents.SaveConformance(ctx, c))
 		return c
 	}
 	check("1", 0)
 	two := check("2", time.Hour)
-	f.equal(two, must(f.Conformance(ctx, ids[0]))(f))
+	f.equal(two, must(f.Agents.Conformance(ctx, ids[0]))(f))
 	one := check("1", 2*time.Hour) // an old version once more
-	f.equal(one, must(f.Conformance(ctx, ids[0]))(f))
+	f.equal(one, must(f.Agents.Conformance(ctx, ids[0]))(f))
 	one.Report = nil
-	f.equal(map[string]arena.Conformance{ids[0]: one}, must(f.Conformances(ctx, ids))(f))
+	f.equal(map[string]arena.Conformance{ids[0]: one}, must(f.Agents.Conformances(ctx, ids))(f))
 
 	// Due is who calls itself otherwise, is well and free, after a while.
 	change := func(apply func(*arena.Agent)) {
-		_, _, err := f.UpdateAgent(ctx, ids[0], func(a *arena.Agent) error { apply(a); return nil })
+		_, _, err := f.Agents.UpdateAgent(ctx, ids[0], func(a *arena.Agent) error { apply(a); return nil })
 		f.ok(err)
 	}
 	now := start.Add(3 * time.Hour)
 	due := func() string {
-		a, ok, err := f.DueForConformance(ctx, now, now.Add(-time.Hour))
+		a, ok, err := f.Agents.DueForConformance(ctx, now, now.Add(-time.Hour))
 		f.ok(err)
 		f.equal(ok, a.ID != "")
 		return a.ID
@@ -385,5 +383,5 @@ func conformance(f *fixture) {
 	for i := range 25 {
 		check(fmt.Sprint("v", i), 4*time.Hour+time.Duration(i))
 	}
-	f.equal("v9", must(f.Conformance(ctx, ids[0]))(f).Version)
+	f.equal("v9", must(f.Agents.Conformance(ctx, ids[0]))(f).Version)
 }

@@ -28,7 +28,7 @@ func admitAll([]arena.Envelope, *arena.Envelope) error { return nil }
 
 func (f *fixture) post(e arena.Envelope) arena.Envelope {
 	f.t.Helper()
-	stored, _, err := f.AddEnvelope(f.t.Context(), e, arena.EnvelopeRules{Admit: admitAll})
+	stored, _, err := f.Relay.AddEnvelope(f.t.Context(), e, arena.EnvelopeRules{Admit: admitAll})
 	f.ok(err)
 	return stored
 }
@@ -40,7 +40,7 @@ func (f *fixture) seen(q arena.EnvelopeQuery) []string {
 		q.Limit = 100
 	}
 	ids := []string{}
-	for _, e := range must(f.Envelopes(f.t.Context(), q))(f) {
+	for _, e := range must(f.Relay.Envelopes(f.t.Context(), q))(f) {
 		ids = append(ids, e.ID)
 	}
 	return ids
@@ -52,7 +52,7 @@ func envelopes(f *fixture) {
 	f.equal(envelope("a", 1, func(e *arena.Envelope) { e.No, e.Seq = 1, 1 }), first)
 	f.post(envelope("b", 2, func(e *arena.Envelope) { e.Recipient, e.Type = "did:key:cid", "OFFER" }))
 	f.post(envelope("c", 3, func(e *arena.Envelope) { e.Sender, e.Thread = "did:key:cid", "thread_a" }))
-	f.equal([]arena.Envelope{first}, must(f.Envelopes(ctx, arena.EnvelopeQuery{Limit: 1, Now: start}))(f))
+	f.equal([]arena.Envelope{first}, must(f.Relay.Envelopes(ctx, arena.EnvelopeQuery{Limit: 1, Now: start}))(f))
 	for _, c := range []struct {
 		q    arena.EnvelopeQuery
 		want []string
@@ -72,7 +72,7 @@ func envelopes(f *fixture) {
 	// A time: that of an envelope, one between two, one before and one after all.
 	after := func(q arena.EnvelopeQuery, at time.Time, want int64, exact bool) {
 		f.t.Helper()
-		got, hit, err := f.EnvelopeAfter(ctx, q, at)
+		got, hit, err := f.Relay.EnvelopeAfter(ctx, q, at)
 		f.ok(err)
 		f.equal([]any{want, exact}, []any{got, hit})
 	}
@@ -86,12 +86,12 @@ func envelopes(f *fixture) {
 	// A time far ahead of the clock stands where it arrived (threat L3).
 	ahead := f.post(envelope("ahead", 4, func(e *arena.Envelope) { e.At = start.Add(5 * time.Minute) }))
 	after(arena.EnvelopeQuery{Recipient: "did:key:bob"}, ahead.At, ahead.Seq, true)
-	f.equal(ahead.Seq, must(f.LastEnvelope(ctx))(f))
+	f.equal(ahead.Seq, must(f.Relay.LastEnvelope(ctx))(f))
 
 	// One without a thread joins that of its request, if it may have to do with it.
 	var joined []string
 	join := func(e arena.Envelope) arena.Envelope {
-		stored, _, err := f.AddEnvelope(ctx, e, arena.EnvelopeRules{Admit: func(thread []arena.Envelope, _ *arena.Envelope) error {
+		stored, _, err := f.Relay.AddEnvelope(ctx, e, arena.EnvelopeRules{Admit: func(thread []arena.Envelope, _ *arena.Envelope) error {
 			joined = nil
 			for _, e := range thread {
 				joined = append(joined, e.ID)
@@ -110,15 +110,15 @@ func envelopes(f *fixture) {
 	f.equal([]string{"a", "c"}, joined)
 	f.equal("", join(reply("e", "did:key:eve")).Thread)
 	f.equal(0, len(joined))
-	f.equal(3, len(must(f.EnvelopeThread(ctx, "thread_a", 0))(f)))
-	f.equal(1, len(must(f.EnvelopeThread(ctx, "thread_a", 3))(f)))
+	f.equal(3, len(must(f.Relay.EnvelopeThread(ctx, "thread_a", 0))(f)))
+	f.equal(1, len(must(f.Relay.EnvelopeThread(ctx, "thread_a", 3))(f)))
 }
 
 // envelopeReplays: threats L2 and L4.
 func envelopeReplays(f *fixture) {
 	ctx := f.t.Context()
 	first := f.post(envelope("a", 1))
-	again, fresh, err := f.AddEnvelope(ctx, envelope("a", 9), arena.EnvelopeRules{Admit: func([]arena.Envelope, *arena.Envelope) error {
+	again, fresh, err := f.Relay.AddEnvelope(ctx, envelope("a", 9), arena.EnvelopeRules{Admit: func([]arena.Envelope, *arena.Envelope) error {
 		return arena.Errorf(arena.CodeForbidden, "a replay is not looked at")
 	}})
 	f.ok(err)
@@ -131,7 +131,7 @@ func envelopeReplays(f *fixture) {
 		if r.Admit == nil {
 			r.Admit = admitAll
 		}
-		_, fresh, err := f.AddEnvelope(ctx, e, r)
+		_, fresh, err := f.Relay.AddEnvelope(ctx, e, r)
 		f.fails(code, err)
 		f.equal(false, fresh)
 		f.equal([]string{"a"}, f.seen(arena.EnvelopeQuery{}))
@@ -145,12 +145,12 @@ func envelopeReplays(f *fixture) {
 	// The arena's own times rise, so that each names one place.
 	refuse(arena.CodeNameTaken, envelope("b", 1), arena.EnvelopeRules{Rising: true})
 	refuse(arena.CodeNameTaken, envelope("b", 0), arena.EnvelopeRules{Rising: true})
-	f.equal(first.At, must(f.EnvelopeTime(ctx, first.Sender, first.Recipient))(f))
-	f.equal(time.Time{}, must(f.EnvelopeTime(ctx, first.Sender, "did:key:eve"))(f))
+	f.equal(first.At, must(f.Relay.EnvelopeTime(ctx, first.Sender, first.Recipient))(f))
+	f.equal(time.Time{}, must(f.Relay.EnvelopeTime(ctx, first.Sender, "did:key:eve"))(f))
 	f.post(envelope("a", 0, func(e *arena.Envelope) { e.Sender = "did:key:eve" })) // the id is its own sender's
 	f.post(envelope("b", 0, func(e *arena.Envelope) { e.Recipient = "" }))
 	f.post(envelope("c", 0, func(e *arena.Envelope) { e.Recipient = "" }))
-	_, _, err = f.AddEnvelope(ctx, envelope("d", 62), arena.EnvelopeRules{Admit: admitAll, PerMinute: 1, BytesPerMinute: 1000})
+	_, _, err = f.Relay.AddEnvelope(ctx, envelope("d", 62), arena.EnvelopeRules{Admit: admitAll, PerMinute: 1, BytesPerMinute: 1000})
 	f.ok(err)
 }
 
@@ -169,23 +169,23 @@ func envelopesSealed(f *fixture) {
 	f.equal([]string{"open"}, f.seen(arena.EnvelopeQuery{After: -1}))
 	after := func(at time.Time, want int64) {
 		f.t.Helper()
-		got, exact, err := f.EnvelopeAfter(ctx, arena.EnvelopeQuery{}, at)
+		got, exact, err := f.Relay.EnvelopeAfter(ctx, arena.EnvelopeQuery{}, at)
 		f.ok(err)
 		f.equal([]any{want, false}, []any{got, exact})
 	}
 	after(answer.At, 2)                  // its own time is nobody's to name
 	after(answer.At.Add(time.Minute), 3) // nothing later is visible
-	f.equal("answer", must(f.EnvelopeThread(ctx, "thread_answer", 0))(f)[0].ID)
+	f.equal("answer", must(f.Relay.EnvelopeThread(ctx, "thread_answer", 0))(f)[0].ID)
 	now := start.Add(time.Hour)
-	f.equal(0, len(must(f.ShowEnvelopes(ctx, now, 10))(f)))
+	f.equal(0, len(must(f.Relay.ShowEnvelopes(ctx, now, 10))(f)))
 
-	f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
-	shown := must(f.ShowEnvelopes(ctx, now, 10))(f)
+	f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
+	shown := must(f.Relay.ShowEnvelopes(ctx, now, 10))(f)
 	f.equal(1, len(shown))
 	f.equal(now.Add(time.Minute), shown[0].ExpiresAt) // it lives as long as it was meant to
-	f.equal(shown[0], must(f.Envelopes(ctx, arena.EnvelopeQuery{Type: "REQUEST", After: 3, Limit: 1, Now: now}))(f)[0])
+	f.equal(shown[0], must(f.Relay.Envelopes(ctx, arena.EnvelopeQuery{Type: "REQUEST", After: 3, Limit: 1, Now: now}))(f)[0])
 	f.equal([]string{"open", "answer"}, f.seen(arena.EnvelopeQuery{}))
-	f.equal(0, len(must(f.ShowEnvelopes(ctx, now, 10))(f)))
+	f.equal(0, len(must(f.Relay.ShowEnvelopes(ctx, now, 10))(f)))
 	// A clock that is behind does not put anything before what was shown.
 	f.post(envelope("late", 3))
 	after(now.Add(-time.Second), shown[0].Seq-1)
@@ -205,27 +205,27 @@ func envelopesOfGames(f *fixture) {
 		for i, agent := range ids {
 			m.Seats = append(m.Seats, arena.Seat{No: i, AgentID: agent, State: arena.SeatActive})
 		}
-		f.ok(second(f.CreateMatch(ctx, m, event(arena.EventMatchScheduled, `{}`))))
+		f.ok(second(f.Matches.CreateMatch(ctx, m, event(arena.EventMatchScheduled, `{}`))))
 		m.Lease = f.claim().Lease
-		f.ok(second(f.StartMatch(ctx, m.Lease, m.Seats, start, nil, nil)))
-		f.ok(second(f.OpenRound(ctx, m.Lease, round(1), nil)))
+		f.ok(second(f.Matches.StartMatch(ctx, m.Lease, m.Seats, start, nil, nil)))
+		f.ok(second(f.Matches.OpenRound(ctx, m.Lease, round(1), nil)))
 		f.post(envelope("answer "+id, 1, func(e *arena.Envelope) { e.MatchID, e.Round, e.AgentID, e.Recipient, e.Seq = id, 1, ids[0], "", -1 }))
-		f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{
+		f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{
 			Round: 1, Seats: m.Seats, RevealFrom: 2,
 			Answers: []arena.Answer{{Round: 1, AgentID: ids[0], Outcome: arena.OutcomeAnswered, Body: &arena.AnswerBody{Answer: "4"}, Judged: true}},
 		}, noEvents)))
-		f.equal(0, len(must(f.ShowEnvelopes(ctx, now, 10))(f)))
-		f.equal(0, len(must(f.AgentResults(ctx, ids[0], 10))(f)))
+		f.equal(0, len(must(f.Relay.ShowEnvelopes(ctx, now, 10))(f)))
+		f.equal(0, len(must(f.Ratings.AgentResults(ctx, ids[0], 10))(f)))
 		if id == "m_1" {
-			f.ok(second(f.VoidMatch(ctx, m.Lease, "a fault", m.Seats, start, event(arena.EventMatchVoid, `{}`))))
+			f.ok(second(f.Matches.VoidMatch(ctx, m.Lease, "a fault", m.Seats, start, event(arena.EventMatchVoid, `{}`))))
 		} else {
 			f.settle(m, start)
 		}
 	}
-	shown := must(f.ShowEnvelopes(ctx, now, 10))(f)
+	shown := must(f.Relay.ShowEnvelopes(ctx, now, 10))(f)
 	f.equal(1, len(shown))
 	f.equal("m_2", shown[0].MatchID)
-	f.equal(1, len(must(f.AgentResults(ctx, ids[0], 10))(f)))
+	f.equal(1, len(must(f.Ratings.AgentResults(ctx, ids[0], 10))(f)))
 }
 
 // envelopeOrder: whoever has read up to a number misses nothing below it,
@@ -239,7 +239,7 @@ func envelopeOrder(f *fixture) {
 		writers.Go(func() {
 			for i := range each {
 				e := envelope(fmt.Sprintf("%d_%d", n, i), n*each+i)
-				if _, _, err := s.AddEnvelope(ctx, e, arena.EnvelopeRules{Admit: admitAll}); err != nil {
+				if _, _, err := s.Relay.AddEnvelope(ctx, e, arena.EnvelopeRules{Admit: admitAll}); err != nil {
 					f.t.Error(err)
 				}
 			}
@@ -247,7 +247,7 @@ func envelopeOrder(f *fixture) {
 	}
 	got := map[string]bool{}
 	for after := int64(0); len(got) < each*len(nodes); {
-		for _, e := range must(f.Envelopes(ctx, arena.EnvelopeQuery{After: after, Limit: 7}))(f) {
+		for _, e := range must(f.Relay.Envelopes(ctx, arena.EnvelopeQuery{After: after, Limit: 7}))(f) {
 			got[e.ID], after = true, e.Seq
 		}
 		if f.t.Failed() || after > 2*each*int64(len(nodes)) {
@@ -278,7 +278,7 @@ func envelopeSweep(f *fixture) {
 		{arena.EnvelopeKeep{Since: start.Add(8 * time.Second), Young: start.Add(time.Hour), PerSender: 100, All: 100}, []string{"8", "9"}},
 	} {
 		before := len(f.seen(arena.EnvelopeQuery{}))
-		gone := must(f.SweepEnvelopes(ctx, c.keep))(f)
+		gone := must(f.Relay.SweepEnvelopes(ctx, c.keep))(f)
 		f.equal(c.want, f.seen(arena.EnvelopeQuery{}))
 		f.equal(int64(before-len(c.want)), gone)
 	}
@@ -291,7 +291,7 @@ func envelopesOfOwner(f *fixture) {
 		e := envelope(id, n, func(e *arena.Envelope) {
 			e.Sender, e.OwnerID, e.Body = "did:key:"+sender, owner, bytes.Repeat([]byte{' '}, size)
 		})
-		_, _, err := f.AddEnvelope(ctx, e, arena.EnvelopeRules{Admit: admitAll, OwnerBytes: 100})
+		_, _, err := f.Relay.AddEnvelope(ctx, e, arena.EnvelopeRules{Admit: admitAll, OwnerBytes: 100})
 		return err
 	}
 	f.ok(post("ann", "ow_a", "a", 1, 40))
@@ -302,38 +302,38 @@ func envelopesOfOwner(f *fixture) {
 	f.ok(post("cid", "ow_b", "f", 6, 100)) // another owner
 	f.ok(post("arena", "", "g", 7, 1000))  // nobody's
 	keep := arena.EnvelopeKeep{Since: start, Young: start.Add(2 * time.Second), PerSender: 100, All: 100, PerOwner: 50}
-	f.equal(int64(1), must(f.SweepEnvelopes(ctx, keep))(f)) // the rest is young
+	f.equal(int64(1), must(f.Relay.SweepEnvelopes(ctx, keep))(f)) // the rest is young
 	f.equal([]string{"b", "d", "f", "g"}, f.seen(arena.EnvelopeQuery{}))
 	f.ok(post("ann", "ow_a", "h", 8, 40))
 	keep.Young = start.Add(time.Hour)
-	f.equal(int64(3), must(f.SweepEnvelopes(ctx, keep))(f))
+	f.equal(int64(3), must(f.Relay.SweepEnvelopes(ctx, keep))(f))
 	f.equal([]string{"g", "h"}, f.seen(arena.EnvelopeQuery{}))
 }
 
 func relayKeys(f *fixture) {
 	ctx := f.t.Context()
-	f.equal(arena.RelayKey{Key: "did:key:bob"}, must(f.RelayKey(ctx, "did:key:bob"))(f))
+	f.equal(arena.RelayKey{Key: "did:key:bob"}, must(f.Relay.RelayKey(ctx, "did:key:bob"))(f))
 	f.post(envelope("a", 1, func(e *arena.Envelope) { e.Sender, e.Recipient = "did:key:bob", "" }))
-	f.equal(arena.RelayKey{Key: "did:key:bob", PostedAt: start.Add(time.Second)}, must(f.RelayKey(ctx, "did:key:bob"))(f))
-	f.ok(f.PolledRelay(ctx, "did:key:bob", start.Add(time.Minute)))
-	f.ok(f.PolledRelay(ctx, "did:key:bob", start)) // another node's, late
-	f.ok(f.SaveManifest(ctx, "did:key:bob", []byte(`{"id":"cap"}`), start.Add(time.Minute)))
-	f.ok(f.SaveManifest(ctx, "did:key:bob", []byte(`{"id":"old"}`), start))
-	f.ok(f.SaveManifest(ctx, "did:key:ann", []byte(`{}`), start))
+	f.equal(arena.RelayKey{Key: "did:key:bob", PostedAt: start.Add(time.Second)}, must(f.Relay.RelayKey(ctx, "did:key:bob"))(f))
+	f.ok(f.Relay.PolledRelay(ctx, "did:key:bob", start.Add(time.Minute)))
+	f.ok(f.Relay.PolledRelay(ctx, "did:key:bob", start)) // another node's, late
+	f.ok(f.Relay.SaveManifest(ctx, "did:key:bob", []byte(`{"id":"cap"}`), start.Add(time.Minute)))
+	f.ok(f.Relay.SaveManifest(ctx, "did:key:bob", []byte(`{"id":"old"}`), start))
+	f.ok(f.Relay.SaveManifest(ctx, "did:key:ann", []byte(`{}`), start))
 	want := arena.RelayKey{
 		Key: "did:key:bob", PolledAt: start.Add(time.Minute), PostedAt: start.Add(time.Second),
 		Manifest: []byte(`{"id":"cap"}`), ManifestAt: start.Add(time.Minute),
 	}
-	f.equal(want, must(f.RelayKey(ctx, "did:key:bob"))(f))
-	f.equal([]arena.RelayKey{want, {Key: "did:key:ann", Manifest: []byte(`{}`), ManifestAt: start}}, must(f.RelayManifests(ctx, 10))(f))
-	f.equal(1, len(must(f.RelayManifests(ctx, 1))(f)))
+	f.equal(want, must(f.Relay.RelayKey(ctx, "did:key:bob"))(f))
+	f.equal([]arena.RelayKey{want, {Key: "did:key:ann", Manifest: []byte(`{}`), ManifestAt: start}}, must(f.Relay.RelayManifests(ctx, 10))(f))
+	f.equal(1, len(must(f.Relay.RelayManifests(ctx, 1))(f)))
 }
 
 func ownKeys(f *fixture) {
 	ctx := f.t.Context()
-	first := must(f.Identity(ctx, "envelope", []byte("one")))(f)
-	if other := must(f.another().Identity(ctx, "envelope", []byte("two")))(f); !bytes.Equal(first, other) {
+	first := must(f.Keys.Identity(ctx, "envelope", []byte("one")))(f)
+	if other := must(f.another().Keys.Identity(ctx, "envelope", []byte("two")))(f); !bytes.Equal(first, other) {
 		f.t.Fatalf("nodes have %q and %q", first, other)
 	}
-	f.equal([]byte("three"), must(f.Identity(ctx, "other", []byte("three")))(f))
+	f.equal([]byte("three"), must(f.Keys.Identity(ctx, "other", []byte("three")))(f))
 }

@@ -16,21 +16,21 @@ func appendEvents(f *fixture) {
 	f.league("trivia")
 	ids := f.agents("a", "b")
 	think := []arena.Event{event(arena.EventThinking, `{"message":"hm"}`), event(arena.EventToolCall, `{"tool":"t"}`)}
-	add := func(agent string) error { return second(f.AppendEvents(ctx, "m_1", agent, think)) }
+	add := func(agent string) error { return second(f.Matches.AppendEvents(ctx, "m_1", agent, think)) }
 
 	f.fails(arena.CodeRoundClosed, add(ids[0])) // no such match
 	f.match("m_1", "trivia", ids...)
 	f.fails(arena.CodeRoundClosed, add(ids[0])) // scheduled
 	m := f.claim()
-	f.ok(second(f.StartMatch(ctx, m.Lease, m.Seats, start, nil, nil)))
+	f.ok(second(f.Matches.StartMatch(ctx, m.Lease, m.Seats, start, nil, nil)))
 	f.fails(arena.CodeRoundClosed, add(ids[0])) // before round 1
-	f.ok(second(f.OpenRound(ctx, m.Lease, round(1), nil)))
+	f.ok(second(f.Matches.OpenRound(ctx, m.Lease, round(1), nil)))
 	f.fails(arena.CodeRoundClosed, add("ag_stranger"))
 
 	// Round and agent come from the store, whatever the event says.
 	think[0].Round, think[0].AgentID, think[0].MatchID, think[0].Seq = 7, ids[1], "m_other", 99
 	think[0].At = start.Add(1_234_567 * time.Nanosecond)
-	stored, err := f.AppendEvents(ctx, "m_1", ids[0], think)
+	stored, err := f.Matches.AppendEvents(ctx, "m_1", ids[0], think)
 	f.ok(err)
 	f.equal([]arena.Event{
 		{
@@ -43,18 +43,18 @@ func appendEvents(f *fixture) {
 		},
 	}, stored)
 	f.equal(stored, f.log("m_1")[1:])
-	f.equal(stored[1:], must(f.EventsAfter(ctx, "m_1", 2, 10))(f))
-	f.equal(stored[:1], must(f.EventsAfter(ctx, "m_1", 1, 1))(f))
-	f.equal(0, len(must(f.EventsAfter(ctx, "m_1", 3, 10))(f)))
-	f.equal(0, len(must(f.EventsAfter(ctx, "m_none", 0, 10))(f)))
-	_, err = f.EventsAfter(ctx, "m_1", 0, 0)
+	f.equal(stored[1:], must(f.Matches.EventsAfter(ctx, "m_1", 2, 10))(f))
+	f.equal(stored[:1], must(f.Matches.EventsAfter(ctx, "m_1", 1, 1))(f))
+	f.equal(0, len(must(f.Matches.EventsAfter(ctx, "m_1", 3, 10))(f)))
+	f.equal(0, len(must(f.Matches.EventsAfter(ctx, "m_none", 0, 10))(f)))
+	_, err = f.Matches.EventsAfter(ctx, "m_1", 0, 0)
 	f.fails(arena.CodeInvalid, err)
-	f.ok(second(f.AppendEvents(ctx, "m_1", ids[0], nil)))
+	f.ok(second(f.Matches.AppendEvents(ctx, "m_1", ids[0], nil)))
 
 	m.Seats[1].State = arena.SeatOut
-	f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
+	f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
 	f.fails(arena.CodeRoundClosed, add(ids[0])) // after round 1
-	f.ok(second(f.OpenRound(ctx, m.Lease, round(2), nil)))
+	f.ok(second(f.Matches.OpenRound(ctx, m.Lease, round(2), nil)))
 	f.fails(arena.CodeRoundClosed, add(ids[1])) // out
 	f.ok(add(ids[0]))
 	f.settle(m, start)
@@ -80,9 +80,9 @@ func appendRace(f *fixture) {
 		stopped.Go(func() {
 			first := sync.OnceFunc(wrote.Done)
 			defer first()
-			add := f.AppendEvents
+			add := f.Matches.AppendEvents
 			if i%2 == 1 {
-				add = other.AppendEvents
+				add = other.Matches.AppendEvents
 			}
 			for {
 				stored, err := add(ctx, "m_1", ids[i%len(ids)], []arena.Event{
@@ -100,7 +100,7 @@ func appendRace(f *fixture) {
 		})
 	}
 	wrote.Wait() // everyone has written: now the round and the match end under them
-	f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, func([]arena.Event) ([]arena.Event, error) {
+	f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, func([]arena.Event) ([]arena.Event, error) {
 		return []arena.Event{event(arena.EventRoundClosed, `{}`)}, nil
 	})))
 	f.settle(m, start)

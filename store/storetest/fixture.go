@@ -117,7 +117,7 @@ func token(id, owner string) arena.Token {
 func (f *fixture) owner(name string) arena.Owner {
 	f.t.Helper()
 	o := arena.Owner{ID: "ow_" + name, Name: name, Email: name + "@example.org", CreatedAt: start}
-	f.ok(f.CreateOwner(f.t.Context(), o, token("to_"+name, o.ID)))
+	f.ok(f.Accounts.CreateOwner(f.t.Context(), o, token("to_"+name, o.ID)))
 	return o
 }
 
@@ -139,7 +139,7 @@ func (f *fixture) agent(name string, change ...func(*arena.Agent)) arena.Agent {
 	if a.OwnerID == "ow_"+name {
 		f.owner(name)
 	}
-	f.ok(f.CreateAgent(f.t.Context(), a))
+	f.ok(f.Agents.CreateAgent(f.t.Context(), a))
 	return a
 }
 
@@ -166,7 +166,7 @@ func (f *fixture) league(slug string) arena.League {
 		Slug: slug, Title: strings.ToUpper(slug), Status: arena.LeagueOpen, Settings: settings(),
 		Entry: arena.EntryRules{AgentsPerOwner: 3}, Schedule: "* * * * *", CreatedAt: start, NextRunAt: start.Add(time.Minute), Note: "new",
 	}
-	f.ok(f.CreateLeague(f.t.Context(), l))
+	f.ok(f.Leagues.CreateLeague(f.t.Context(), l))
 	return l
 }
 
@@ -184,14 +184,14 @@ func (f *fixture) match(id, league string, agents ...string) {
 	for i, a := range agents {
 		m.Seats = append(m.Seats, arena.Seat{No: i, AgentID: a, State: arena.SeatActive})
 	}
-	_, err := f.CreateMatch(f.t.Context(), m, event(arena.EventMatchScheduled, `{"league":"`+league+`"}`))
+	_, err := f.Matches.CreateMatch(f.t.Context(), m, event(arena.EventMatchScheduled, `{"league":"`+league+`"}`))
 	f.ok(err)
 }
 
 // claim claims the only match that can be claimed.
 func (f *fixture) claim() arena.Match {
 	f.t.Helper()
-	claimed := must(f.ClaimMatches(f.t.Context(), "nd_1", ttl, 10))(f)
+	claimed := must(f.Matches.ClaimMatches(f.t.Context(), "nd_1", ttl, 10))(f)
 	if len(claimed) != 1 {
 		f.t.Fatalf("claimed %d matches, want 1", len(claimed))
 	}
@@ -203,7 +203,7 @@ func (f *fixture) begin(id, league string, agents ...string) arena.Match {
 	f.t.Helper()
 	f.match(id, league, agents...)
 	m := f.claim()
-	_, err := f.StartMatch(f.t.Context(), m.Lease, m.Seats, start.Add(time.Minute), nil, []arena.Event{event(arena.EventMatchStarted, `{}`)})
+	_, err := f.Matches.StartMatch(f.t.Context(), m.Lease, m.Seats, start.Add(time.Minute), nil, []arena.Event{event(arena.EventMatchStarted, `{}`)})
 	f.ok(err)
 	return m
 }
@@ -222,7 +222,7 @@ func round(no int) arena.Round {
 func (f *fixture) open(id string, agents ...string) arena.Match {
 	f.t.Helper()
 	m := f.begin(id, "trivia", agents...)
-	_, err := f.OpenRound(f.t.Context(), m.Lease, round(1), []arena.Event{roundEvent()})
+	_, err := f.Matches.OpenRound(f.t.Context(), m.Lease, round(1), []arena.Event{roundEvent()})
 	f.ok(err)
 	return m
 }
@@ -237,13 +237,13 @@ func roundEvent() arena.Event {
 // 1, 2, 3 … without gaps).
 func (f *fixture) log(matchID string) []arena.Event {
 	f.t.Helper()
-	events := must(f.EventsAfter(f.t.Context(), matchID, 0, 1_000_000))(f)
+	events := must(f.Matches.EventsAfter(f.t.Context(), matchID, 0, 1_000_000))(f)
 	for i, e := range events {
 		if e.Seq != int64(i+1) {
 			f.t.Fatalf("event %d has seq %d", i+1, e.Seq)
 		}
 	}
-	if m := must(f.Match(f.t.Context(), matchID))(f); m.Seq != int64(len(events)) {
+	if m := must(f.Matches.Match(f.t.Context(), matchID))(f); m.Seq != int64(len(events)) {
 		f.t.Fatalf("match has seq %d, its log %d events", m.Seq, len(events))
 	}
 	return events
@@ -295,6 +295,6 @@ func finished([]arena.RatingChange) (arena.Event, error) {
 // settle ends a match that first won.
 func (f *fixture) settle(m arena.Match, at time.Time) {
 	f.t.Helper()
-	_, err := f.Settle(f.t.Context(), m.Lease, result(m, true), at, moves(m), finished)
+	_, err := f.Matches.Settle(f.t.Context(), m.Lease, result(m, true), at, moves(m), finished)
 	f.ok(err)
 }

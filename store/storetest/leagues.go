@@ -15,49 +15,49 @@ import (
 func leagues(f *fixture) {
 	ctx := f.t.Context()
 	l := f.league("trivia")
-	f.equal(l, must(f.League(ctx, "trivia"))(f))
-	f.fails(arena.CodeNameTaken, f.CreateLeague(ctx, l))
-	_, err := f.League(ctx, "none")
+	f.equal(l, must(f.Leagues.League(ctx, "trivia"))(f))
+	f.fails(arena.CodeNameTaken, f.Leagues.CreateLeague(ctx, l))
+	_, err := f.Leagues.League(ctx, "none")
 	f.fails(arena.CodeNotFound, err)
 
 	bad := l
 	bad.Slug, bad.Settings.PackID = "other", "pk_none"
-	f.fails(arena.CodeInvalid, f.CreateLeague(ctx, bad))
-	f.ok(f.CreatePack(ctx, arena.Pack{ID: "pk_1", CreatedAt: start}, nil))
+	f.fails(arena.CodeInvalid, f.Leagues.CreateLeague(ctx, bad))
+	f.ok(f.Packs.CreatePack(ctx, arena.Pack{ID: "pk_1", CreatedAt: start}, nil))
 	other := l
 	other.Slug, other.CreatedAt, other.Settings.PackID, other.Settings.Generator = "other", start.Add(-time.Hour), "pk_1", nil
-	f.ok(f.CreateLeague(ctx, other))
-	f.equal([]arena.League{other, l}, must(f.Leagues(ctx))(f))
+	f.ok(f.Leagues.CreateLeague(ctx, other))
+	f.equal([]arena.League{other, l}, must(f.Leagues.Leagues(ctx))(f))
 
 	want := l
 	want.Title, want.Status, want.Schedule, want.Note, want.NextRunAt = "T", arena.LeagueRunning, "", "n", time.Time{}
 	want.Description, want.Prize, want.RulesText, want.SignupUntil, want.ArchivedAt = "D", "P", "R", start, start.Add(time.Hour)
 	want.Settings.Rounds, want.Entry = 9, arena.EntryRules{Allow: []string{"ag_1"}}
-	after, err := f.UpdateLeague(ctx, "trivia", func(stored *arena.League) error {
+	after, err := f.Leagues.UpdateLeague(ctx, "trivia", func(stored *arena.League) error {
 		*stored = want
 		stored.Slug, stored.Drift, stored.CreatedAt, stored.Agents = "x", 5, time.Time{}, 5 // not written
 		return nil
 	})
 	f.ok(err)
 	f.equal(want, after)
-	f.equal(want, must(f.League(ctx, "trivia"))(f))
+	f.equal(want, must(f.Leagues.League(ctx, "trivia"))(f))
 
-	_, err = f.UpdateLeague(ctx, "trivia", func(l *arena.League) error { l.Settings.PackID = "pk_none"; return nil })
+	_, err = f.Leagues.UpdateLeague(ctx, "trivia", func(l *arena.League) error { l.Settings.PackID = "pk_none"; return nil })
 	f.fails(arena.CodeInvalid, err)
 	refused := errors.New("refused")
-	_, err = f.UpdateLeague(ctx, "trivia", func(l *arena.League) error { l.Title = "never"; return refused })
+	_, err = f.Leagues.UpdateLeague(ctx, "trivia", func(l *arena.League) error { l.Title = "never"; return refused })
 	if !errors.Is(err, refused) {
 		f.t.Fatalf("error of apply is lost: %v", err)
 	}
-	_, err = f.UpdateLeague(ctx, "none", func(*arena.League) error { return nil })
+	_, err = f.Leagues.UpdateLeague(ctx, "none", func(*arena.League) error { return nil })
 	f.fails(arena.CodeNotFound, err)
-	f.equal(want, must(f.League(ctx, "trivia"))(f))
+	f.equal(want, must(f.Leagues.League(ctx, "trivia"))(f))
 
-	f.ok(f.DeleteLeague(ctx, "other"))
-	f.fails(arena.CodeNotFound, f.DeleteLeague(ctx, "other"))
+	f.ok(f.Leagues.DeleteLeague(ctx, "other"))
+	f.fails(arena.CodeNotFound, f.Leagues.DeleteLeague(ctx, "other"))
 	f.agents("a", "b")
 	f.begin("m_1", "trivia", "ag_a", "ag_b")
-	f.fails(arena.CodeConflict, f.DeleteLeague(ctx, "trivia"))
+	f.fails(arena.CodeConflict, f.Leagues.DeleteLeague(ctx, "trivia"))
 }
 
 func enter(f *fixture) {
@@ -65,22 +65,22 @@ func enter(f *fixture) {
 	f.league("trivia")
 	f.league("sums")
 	a := f.agent("a")
-	entered := func() []string { return must(f.Agent(ctx, a.ID))(f).Leagues }
-	f.ok(f.Enter(ctx, "trivia", a.ID, start.Add(time.Minute)))
-	f.ok(f.Enter(ctx, "sums", a.ID, start))
-	f.ok(f.Enter(ctx, "trivia", a.ID, start)) // again: keeps its first time
+	entered := func() []string { return must(f.Agents.Agent(ctx, a.ID))(f).Leagues }
+	f.ok(f.Leagues.Enter(ctx, "trivia", a.ID, start.Add(time.Minute)))
+	f.ok(f.Leagues.Enter(ctx, "sums", a.ID, start))
+	f.ok(f.Leagues.Enter(ctx, "trivia", a.ID, start)) // again: keeps its first time
 	f.equal([]string{"sums", "trivia"}, entered())
-	f.equal(1, must(f.League(ctx, "trivia"))(f).Agents)
+	f.equal(1, must(f.Leagues.League(ctx, "trivia"))(f).Agents)
 
-	f.ok(f.Withdraw(ctx, "sums", a.ID, start))
-	f.fails(arena.CodeNotFound, f.Withdraw(ctx, "sums", a.ID, start))
-	f.fails(arena.CodeNotFound, f.Withdraw(ctx, "none", a.ID, start))
+	f.ok(f.Leagues.Withdraw(ctx, "sums", a.ID, start))
+	f.fails(arena.CodeNotFound, f.Leagues.Withdraw(ctx, "sums", a.ID, start))
+	f.fails(arena.CodeNotFound, f.Leagues.Withdraw(ctx, "none", a.ID, start))
 	f.equal([]string{"trivia"}, entered())
-	f.ok(f.Enter(ctx, "sums", a.ID, start.Add(time.Hour)))
+	f.ok(f.Leagues.Enter(ctx, "sums", a.ID, start.Add(time.Hour)))
 	f.equal([]string{"trivia", "sums"}, entered())
 
-	f.fails(arena.CodeNotFound, f.Enter(ctx, "none", a.ID, start))
-	f.fails(arena.CodeNotFound, f.Enter(ctx, "trivia", "ag_none", start))
+	f.fails(arena.CodeNotFound, f.Leagues.Enter(ctx, "none", a.ID, start))
+	f.fails(arena.CodeNotFound, f.Leagues.Enter(ctx, "trivia", "ag_none", start))
 }
 
 // gameScripts keeps every version of a game, and one for each source.
@@ -93,25 +93,25 @@ func gameScripts(f *fixture) {
 		}
 	}
 	entry := arena.AuditEntry{ID: "au_1", At: start, Actor: "admin", Action: "create-game", Target: "nim"}
-	f.equal(version(2), must(f.CreateGameScript(ctx, version(2), entry))(f))
-	f.equal(version(1), must(f.CreateGameScript(ctx, version(1)))(f))
+	f.equal(version(2), must(f.Packs.CreateGameScript(ctx, version(2), entry))(f))
+	f.equal(version(1), must(f.Packs.CreateGameScript(ctx, version(1)))(f))
 	again := version(2)
 	again.CreatedAt, again.CreatedBy = start.Add(time.Hour), "another"
-	f.equal(version(2), must(f.CreateGameScript(ctx, again, entry))(f)) // a second entry with this id would fail
+	f.equal(version(2), must(f.Packs.CreateGameScript(ctx, again, entry))(f)) // a second entry with this id would fail
 	other := version(3)
 	other.Version = "2"
-	_, err := f.CreateGameScript(ctx, other)
+	_, err := f.Packs.CreateGameScript(ctx, other)
 	f.fails(arena.CodeConflict, err)
 
-	f.equal(version(2), must(f.GameScript(ctx, "nim", ""))(f))
-	f.equal(version(1), must(f.GameScript(ctx, "nim", version(1).SHA256))(f))
+	f.equal(version(2), must(f.Packs.GameScript(ctx, "nim", ""))(f))
+	f.equal(version(1), must(f.Packs.GameScript(ctx, "nim", version(1).SHA256))(f))
 	for _, none := range [][2]string{{"chess", ""}, {"nim", "00"}, {"chess", version(1).SHA256}} {
-		_, err := f.GameScript(ctx, none[0], none[1])
+		_, err := f.Packs.GameScript(ctx, none[0], none[1])
 		f.fails(arena.CodeNotFound, err)
 	}
 	one, two := version(1), version(2)
 	one.Source, two.Source = "", ""
-	f.equal([]arena.GameScript{two, one}, must(f.GameScripts(ctx))(f))
+	f.equal([]arena.GameScript{two, one}, must(f.Packs.GameScripts(ctx))(f))
 }
 
 func packs(f *fixture) {
@@ -121,22 +121,22 @@ func packs(f *fixture) {
 		tasks[i] = arena.Task{ID: fmt.Sprintf("tk_%d", i), Description: "é\x00\"", Answers: []string{}, MaxTokens: i}
 	}
 	p := arena.Pack{ID: "pk_1", Name: "big", Format: "jsonl", Tasks: len(tasks), CreatedAt: start}
-	f.ok(f.CreatePack(ctx, p, tasks))
-	f.equal(p, must(f.Pack(ctx, p.ID))(f))
-	f.equal(tasks[0], must(f.Task(ctx, p.ID, 0))(f))
-	f.equal(tasks[1_099], must(f.Task(ctx, p.ID, 1_099))(f))
+	f.ok(f.Packs.CreatePack(ctx, p, tasks))
+	f.equal(p, must(f.Packs.Pack(ctx, p.ID))(f))
+	f.equal(tasks[0], must(f.Packs.Task(ctx, p.ID, 0))(f))
+	f.equal(tasks[1_099], must(f.Packs.Task(ctx, p.ID, 1_099))(f))
 	for _, n := range []int{-1, 1_100} {
-		_, err := f.Task(ctx, p.ID, n)
+		_, err := f.Packs.Task(ctx, p.ID, n)
 		f.fails(arena.CodeNotFound, err)
 	}
-	_, err := f.Task(ctx, "pk_none", 0)
+	_, err := f.Packs.Task(ctx, "pk_none", 0)
 	f.fails(arena.CodeNotFound, err)
-	_, err = f.Pack(ctx, "pk_none")
+	_, err = f.Packs.Pack(ctx, "pk_none")
 	f.fails(arena.CodeNotFound, err)
-	f.fails(arena.CodeConflict, f.CreatePack(ctx, p, nil))
+	f.fails(arena.CodeConflict, f.Packs.CreatePack(ctx, p, nil))
 
 	seen := 0
-	f.ok(f.EachTask(ctx, p.ID, func(n int, task arena.Task) error {
+	f.ok(f.Packs.EachTask(ctx, p.ID, func(n int, task arena.Task) error {
 		f.equal(seen, n)
 		f.equal(tasks[n], task)
 		seen++
@@ -144,14 +144,14 @@ func packs(f *fixture) {
 	}))
 	f.equal(len(tasks), seen)
 	refused := errors.New("refused")
-	if err := f.EachTask(ctx, p.ID, func(int, arena.Task) error { return refused }); !errors.Is(err, refused) {
+	if err := f.Packs.EachTask(ctx, p.ID, func(int, arena.Task) error { return refused }); !errors.Is(err, refused) {
 		f.t.Fatalf("the visitor's error is lost: %v", err)
 	}
 
 	full := round(1).Task
 	full.Source, full.Cases = "pk_9/1", []arena.Case{{Args: []byte(`[1]`), Want: []byte(`2`)}}
-	f.ok(f.CreatePack(ctx, arena.Pack{ID: "pk_2", CreatedAt: start}, []arena.Task{full}))
-	f.equal(full, must(f.Task(ctx, "pk_2", 0))(f))
+	f.ok(f.Packs.CreatePack(ctx, arena.Pack{ID: "pk_2", CreatedAt: start}, []arena.Task{full}))
+	f.equal(full, must(f.Packs.Task(ctx, "pk_2", 0))(f))
 }
 
 // Threats G1, G2 and G7: links of owners are found by server and key, and opponents
@@ -168,7 +168,7 @@ func ownerGroups(f *fixture) {
 	c := f.agent("c", at("two:443", "k"))
 	const endpoint, key = arena.UnratedSharedEndpoint, arena.UnratedSharedKey
 	always, optional := arena.OwnerLinkKinds()
-	links := must(f.OwnerLinks(ctx, []string{c.OwnerID, b.OwnerID, star.OwnerID, "ow_none"}, always))(f)
+	links := must(f.Agents.OwnerLinks(ctx, []string{c.OwnerID, b.OwnerID, star.OwnerID, "ow_none"}, always))(f)
 	slices.SortFunc(links, func(x, y arena.OwnerLink) int { return strings.Compare(x.OwnerID+x.Value, y.OwnerID+y.Value) })
 	f.equal([]arena.OwnerLink{
 		{OwnerID: b.OwnerID, Kind: key, Value: "k", First: b.ID, FirstOf: b.OwnerID},
@@ -176,16 +176,16 @@ func ownerGroups(f *fixture) {
 		{OwnerID: c.OwnerID, Kind: key, Value: "k", First: b.ID, FirstOf: b.OwnerID},
 		{OwnerID: c.OwnerID, Kind: endpoint, Value: "two:443", First: c.ID, FirstOf: c.OwnerID},
 	}, links)
-	f.equal(0, len(must(f.OwnerLinks(ctx, nil, always))(f)))
+	f.equal(0, len(must(f.Agents.OwnerLinks(ctx, nil, always))(f)))
 
 	x := f.agent("x", at("x.agents.example.co.uk:443", ""))
 	y := f.agent("y", at("y.example.co.uk:8443", ""))
 	for _, none := range []string{"192.0.2.1:443", "[2001:db8::1]:443", "co.uk:443", "http://127.0.0.1:80/agora"} {
 		f.agent("none "+none, at(none, ""))
 	}
-	f.ok(f.CreateOwner(ctx, arena.Owner{ID: "ow_n1", Name: "N", Network: "192.0.2.7", CreatedAt: start}, token("to_n1", "ow_n1")))
-	f.ok(f.CreateOwner(ctx, arena.Owner{ID: "ow_n2", Name: "N", Network: "192.0.2.7", CreatedAt: start}, token("to_n2", "ow_n2")))
-	owners, _, err := f.Owners(ctx, arena.OwnerFilter{}, arena.Page{Limit: 100})
+	f.ok(f.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow_n1", Name: "N", Network: "192.0.2.7", CreatedAt: start}, token("to_n1", "ow_n1")))
+	f.ok(f.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow_n2", Name: "N", Network: "192.0.2.7", CreatedAt: start}, token("to_n2", "ow_n2")))
+	owners, _, err := f.Accounts.Owners(ctx, arena.OwnerFilter{}, arena.Page{Limit: 100})
 	f.ok(err)
 	var all []string
 	for _, o := range owners {
@@ -194,7 +194,7 @@ func ownerGroups(f *fixture) {
 	f.equal([]arena.SharedLink{
 		{Kind: arena.UnratedSharedDomain, Value: "example.co.uk", OwnerIDs: []string{x.OwnerID, y.OwnerID}},
 		{Kind: arena.UnratedSharedNetwork, Value: "192.0.2.7", OwnerIDs: []string{"ow_n1", "ow_n2"}},
-	}, arena.SharedLinks(must(f.OwnerLinks(ctx, all, optional))(f)))
+	}, arena.SharedLinks(must(f.Agents.OwnerLinks(ctx, all, optional))(f)))
 
 	// Four opponents of one group are four opponents and one group.
 	others := f.agents("o0", "o1", "o2", "o3", "p0", "p1", "p2", "p3")
@@ -205,12 +205,12 @@ func ownerGroups(f *fixture) {
 		}
 		f.settle(m, start.Add(time.Duration(i)*time.Hour))
 	}
-	table := must(f.Standings(ctx, "trivia", start))(f)
+	table := must(f.Leagues.Standings(ctx, "trivia", start))(f)
 	f.equal([]int{8, arena.RankedGroups}, []int{table[0].Opponents, table[0].Groups})
 	for i := range 4 {
 		f.settle(f.begin(fmt.Sprintf("m_1%d", i), "trivia", others[4], others[i]), start.Add(time.Duration(10+i)*time.Hour))
 	}
-	for _, s := range must(f.Standings(ctx, "trivia", start))(f) {
+	for _, s := range must(f.Leagues.Standings(ctx, "trivia", start))(f) {
 		if s.Agent.ID == others[0] {
 			f.equal([]int{2, 2}, []int{s.Opponents, s.Groups})
 		}
@@ -227,9 +227,9 @@ func standings(f *fixture) {
 	}
 	f.agents("entered", "withdrawn", "stranger")
 	for _, id := range []string{"ag_entered", "ag_withdrawn", star.ID} {
-		f.ok(f.Enter(ctx, "trivia", id, start))
+		f.ok(f.Leagues.Enter(ctx, "trivia", id, start))
 	}
-	f.ok(f.Withdraw(ctx, "trivia", "ag_withdrawn", start))
+	f.ok(f.Leagues.Withdraw(ctx, "trivia", "ag_withdrawn", start))
 
 	// star wins 25 matches against five others: it is the only one with
 	// enough opponents for a rank.
@@ -238,7 +238,7 @@ func standings(f *fixture) {
 		last = start.Add(time.Duration(i) * time.Hour)
 		f.settle(f.begin(fmt.Sprintf("m_%02d", i), "trivia", star.ID, others[i%len(others)]), last)
 	}
-	table := must(f.Standings(ctx, "trivia", last))(f)
+	table := must(f.Leagues.Standings(ctx, "trivia", last))(f)
 	f.equal([]string{"ag_star", "ag_entered", "ag_o0", "ag_o1", "ag_o2", "ag_o3", "ag_o4"},
 		pick(table, func(s arena.Standing) string { return s.Agent.ID }))
 	want := arena.Rating{
@@ -256,32 +256,32 @@ func standings(f *fixture) {
 	f.equal(5, table[2].Rating.Losses)
 	f.equal(1, table[2].Opponents)
 	f.equal(1, table[2].Groups)
-	shown := must(f.Agent(ctx, star.ID))(f)
+	shown := must(f.Agents.Agent(ctx, star.ID))(f)
 	f.equal(arena.Agent{
 		ID: shown.ID, OwnerID: shown.OwnerID, OwnerName: shown.OwnerName, Name: shown.Name, Version: shown.Version,
 		Pauses: shown.Pauses, PassedAt: shown.PassedAt, RetiredAt: shown.RetiredAt,
 	}, table[0].Agent)
 
 	// Unranked after 30 days: then rating alone decides, and nobody has a place.
-	table = must(f.Standings(ctx, "trivia", last.Add(arena.RankedWithin+time.Millisecond)))(f)
+	table = must(f.Leagues.Standings(ctx, "trivia", last.Add(arena.RankedWithin+time.Millisecond)))(f)
 	f.equal("ag_star", table[0].Agent.ID)
 	f.equal(0, table[0].Rank)
 
-	history := must(f.RatingHistory(ctx, star.ID, "trivia", 2))(f)
+	history := must(f.Ratings.RatingHistory(ctx, star.ID, "trivia", 2))(f)
 	f.equal([]arena.RatingPoint{
 		{MatchID: "m_23", At: last.Add(-time.Hour), Rating: 1_740_000, Delta: 10_000, Version: "1"},
 		{MatchID: "m_24", At: last, Rating: 1_750_000, Delta: 10_000, Version: "1"},
 	}, history)
-	_, err := f.RatingHistory(ctx, star.ID, "trivia", 0)
+	_, err := f.Ratings.RatingHistory(ctx, star.ID, "trivia", 0)
 	f.fails(arena.CodeInvalid, err)
-	f.equal(map[string][]arena.Rating{star.ID: {want}}, must(f.AgentRatings(ctx, []string{star.ID, "ag_entered"}))(f))
+	f.equal(map[string][]arena.Rating{star.ID: {want}}, must(f.Ratings.AgentRatings(ctx, []string{star.ID, "ag_entered"}))(f))
 
 	// A declared new version counts down in every league.
 	declare := func(version string) {
-		_, _, err := f.UpdateAgent(ctx, star.ID, func(a *arena.Agent) error { a.Version = version; return nil })
+		_, _, err := f.Agents.UpdateAgent(ctx, star.ID, func(a *arena.Agent) error { a.Version = version; return nil })
 		f.ok(err)
 	}
-	newVersion := func() int { return must(f.AgentRatings(ctx, []string{star.ID}))(f)[star.ID][0].NewVersion }
+	newVersion := func() int { return must(f.Ratings.AgentRatings(ctx, []string{star.ID}))(f)[star.ID][0].NewVersion }
 	declare("") // nothing is declared
 	f.equal(0, newVersion())
 	declare("2") // another, though none stood there
@@ -289,6 +289,6 @@ func standings(f *fixture) {
 	f.settle(f.begin("m_next", "trivia", star.ID, others[0]), last)
 	f.equal(arena.NewVersionMatches-1, newVersion())
 
-	_, err = f.Standings(ctx, "none", last)
+	_, err = f.Leagues.Standings(ctx, "none", last)
 	f.fails(arena.CodeNotFound, err)
 }

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store"
 )
 
 func matchIDs(matches []arena.Match) []string {
@@ -25,13 +25,13 @@ func claimMatches(f *fixture) {
 	for i := range 4 {
 		f.agents(fmt.Sprintf("a%d", i), fmt.Sprintf("b%d", i))
 	}
-	f.equal(true, must(f.NextStart(ctx))(f).IsZero())
+	f.equal(true, must(f.Matches.NextStart(ctx))(f).IsZero())
 	schedule := func(i int, at time.Time) {
 		m := arena.Match{ID: fmt.Sprintf("m_%d", i), League: "trivia", Settings: settings(), CreatedAt: start, StartsAt: at}
 		for no, side := range []string{"a", "b"} {
 			m.Seats = append(m.Seats, arena.Seat{No: no, AgentID: fmt.Sprintf("ag_%s%d", side, i)})
 		}
-		_, err := f.CreateMatch(ctx, m, event(arena.EventMatchScheduled, `{}`))
+		_, err := f.Matches.CreateMatch(ctx, m, event(arena.EventMatchScheduled, `{}`))
 		f.ok(err)
 	}
 	future := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -39,22 +39,22 @@ func claimMatches(f *fixture) {
 	schedule(1, start)
 	schedule(2, future.Add(time.Hour))
 	schedule(3, future)
-	f.equal(future, must(f.NextStart(ctx))(f))
+	f.equal(future, must(f.Matches.NextStart(ctx))(f))
 
-	claimed := must(f.ClaimMatches(ctx, "nd_1", ttl, 1))(f) // the oldest first
+	claimed := must(f.Matches.ClaimMatches(ctx, "nd_1", ttl, 1))(f) // the oldest first
 	f.equal([]string{"m_1"}, matchIDs(claimed))
 	m := claimed[0]
 	f.equal(arena.MatchRunning, m.Status)
 	f.equal(arena.Lease{MatchID: "m_1", Node: "nd_1", Epoch: 1}, m.Lease)
 	f.equal(2, len(m.Seats))
 	f.equal(false, m.StartedAt.IsZero())
-	f.equal(m, must(f.Match(ctx, "m_1"))(f))
-	f.equal(1, must(f.Agent(ctx, "ag_a1"))(f).Running)
+	f.equal(m, must(f.Matches.Match(ctx, "m_1"))(f))
+	f.equal(1, must(f.Agents.Agent(ctx, "ag_a1"))(f).Running)
 
-	f.equal([]string{"m_0"}, matchIDs(must(f.ClaimMatches(ctx, "nd_1", ttl, 9))(f)))
-	f.equal(0, len(must(f.ClaimMatches(ctx, "nd_2", ttl, 9))(f)))
-	f.equal(arena.MatchScheduled, must(f.Match(ctx, "m_2"))(f).Status) // not due: not ready
-	_, err := f.ClaimMatches(ctx, "nd_1", ttl, 0)
+	f.equal([]string{"m_0"}, matchIDs(must(f.Matches.ClaimMatches(ctx, "nd_1", ttl, 9))(f)))
+	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 9))(f)))
+	f.equal(arena.MatchScheduled, must(f.Matches.Match(ctx, "m_2"))(f).Status) // not due: not ready
+	_, err := f.Matches.ClaimMatches(ctx, "nd_1", ttl, 0)
 	f.fails(arena.CodeInvalid, err)
 }
 
@@ -72,39 +72,35 @@ func claimFreeSeats(f *fixture) {
 	f.match("m_9", "trivia", "ag_x", "ag_y")
 
 	// Four matches of busy are due; two fit, and they hold up nobody else.
-	claimed := must(f.ClaimMatches(ctx, "nd_1", ttl, 10))(f)
+	claimed := must(f.Matches.ClaimMatches(ctx, "nd_1", ttl, 10))(f)
 	f.equal([]string{"m_0", "m_1", "m_9"}, matchIDs(claimed))
-	f.equal(2, must(f.Agent(ctx, busy.ID))(f).Running)
-	f.equal(arena.MatchReady, must(f.Match(ctx, "m_2"))(f).Status)
-	f.equal(0, len(must(f.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+	f.equal(2, must(f.Agents.Agent(ctx, busy.ID))(f).Running)
+	f.equal(arena.MatchReady, must(f.Matches.Match(ctx, "m_2"))(f).Status)
+	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
 
 	// A seat that is out or has left its match is free again.
 	m := claimed[0]
-	_, err := f.StartMatch(ctx, m.Lease, m.Seats, start, nil, nil)
+	_, err := f.Matches.StartMatch(ctx, m.Lease, m.Seats, start, nil, nil)
 	f.ok(err)
-	_, err = f.OpenRound(ctx, m.Lease, round(1), nil)
+	_, err = f.Matches.OpenRound(ctx, m.Lease, round(1), nil)
 	f.ok(err)
 	m.Seats[0].State = arena.SeatLeft
-	_, err = f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)
+	_, err = f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)
 	f.ok(err)
-	f.equal(1, must(f.Agent(ctx, busy.ID))(f).Running)
-	f.equal([]string{"m_2"}, matchIDs(must(f.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+	f.equal(1, must(f.Agents.Agent(ctx, busy.ID))(f).Running)
+	f.equal([]string{"m_2"}, matchIDs(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
 
 	// A running match is taken over however busy its agents are.
-	f.ok(f.ReleaseLease(ctx, claimed[1].Lease))
-	f.equal([]string{"m_1"}, matchIDs(must(f.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+	f.ok(f.Matches.ReleaseLease(ctx, claimed[1].Lease))
+	f.equal([]string{"m_1"}, matchIDs(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
 }
 
 func noEvents([]arena.Event) ([]arena.Event, error) { return nil, nil }
 
-type claimer interface {
-	ClaimMatches(context.Context, string, time.Duration, int) ([]arena.Match, error)
-}
-
 // claimAll lets goroutines on two nodes claim until nothing is left.
 func claimAll(f *fixture, limit int) []string {
 	ctx := f.t.Context()
-	nodes := []claimer{f, f.another()}
+	nodes := []*store.Matches{f.Matches, f.another().Matches}
 	var wg sync.WaitGroup
 	got, errs := make([][]string, 6), make([]error, 6)
 	for i := range got {
@@ -137,7 +133,7 @@ func claimRace(f *fixture) {
 	}
 	f.equal(want, claimAll(f, 2))
 	for _, id := range want {
-		f.equal(int64(1), must(f.Match(f.t.Context(), id))(f).Lease.Epoch)
+		f.equal(int64(1), must(f.Matches.Match(f.t.Context(), id))(f).Lease.Epoch)
 	}
 }
 
@@ -148,7 +144,7 @@ func claimFreeSeatsRace(f *fixture) {
 		f.match(fmt.Sprintf("m_%02d", i), "trivia", busy.ID, f.agent(fmt.Sprintf("a%02d", i)).ID)
 	}
 	f.equal(3, len(claimAll(f, 1)))
-	f.equal(3, must(f.Agent(f.t.Context(), busy.ID))(f).Running)
+	f.equal(3, must(f.Agents.Agent(f.t.Context(), busy.ID))(f).Running)
 }
 
 func leases(f *fixture) {
@@ -157,48 +153,48 @@ func leases(f *fixture) {
 	m1 := f.begin("m_1", "trivia", f.agents("a", "b")...)
 	m2 := f.begin("m_2", "trivia", f.agents("c", "d")...)
 	held := func(node string, ttl time.Duration) []arena.Lease {
-		ls := must(f.RenewLeases(ctx, node, []string{"m_2", "m_1"}, ttl))(f)
+		ls := must(f.Matches.RenewLeases(ctx, node, []string{"m_2", "m_1"}, ttl))(f)
 		slices.SortFunc(ls, func(a, b arena.Lease) int { return strings.Compare(a.MatchID, b.MatchID) })
 		return ls
 	}
 	f.equal([]arena.Lease{m1.Lease, m2.Lease}, held("nd_1", ttl))
 	f.equal(0, len(held("nd_2", ttl)))
 	// Only what is named: a match that nobody plays must run out.
-	f.equal([]arena.Lease{m2.Lease}, must(f.RenewLeases(ctx, "nd_1", []string{"m_2", "m_none"}, ttl))(f))
-	f.equal(0, len(must(f.RenewLeases(ctx, "nd_1", nil, ttl))(f)))
+	f.equal([]arena.Lease{m2.Lease}, must(f.Matches.RenewLeases(ctx, "nd_1", []string{"m_2", "m_none"}, ttl))(f))
+	f.equal(0, len(must(f.Matches.RenewLeases(ctx, "nd_1", nil, ttl))(f)))
 
 	// A released match is anyone's at once and is no longer renewed.
-	f.ok(f.ReleaseLease(ctx, m1.Lease))
+	f.ok(f.Matches.ReleaseLease(ctx, m1.Lease))
 	f.equal([]arena.Lease{m2.Lease}, held("nd_1", ttl))
-	claimed := must(f.ClaimMatches(ctx, "nd_2", ttl, 10))(f)
+	claimed := must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)
 	f.equal([]string{"m_1"}, matchIDs(claimed))
 	f.equal(int64(2), claimed[0].Lease.Epoch)
 	f.equal(0, claimed[0].Interruptions)                  // it was given back
 	f.equal(start.Add(time.Minute), claimed[0].StartedAt) // stays
-	f.fails(arena.CodeLeaseLost, f.ReleaseLease(ctx, m1.Lease))
+	f.fails(arena.CodeLeaseLost, f.Matches.ReleaseLease(ctx, m1.Lease))
 
 	// A lease that ended may be claimed however high the epoch is. Threat C2. It
 	// counts only while the match is being judged. Threat J5.
-	f.ok(second(f.OpenRound(ctx, m2.Lease, round(1), nil)))
+	f.ok(second(f.Matches.OpenRound(ctx, m2.Lease, round(1), nil)))
 	holder, charged := "nd_1", 0
 	for epoch := int64(2); epoch <= 7; epoch++ {
 		lease := arena.Lease{MatchID: "m_2", Node: holder, Epoch: epoch - 1}
 		if epoch%2 == 0 {
-			f.ok(f.MarkJudging(ctx, lease, 1))
+			f.ok(f.Matches.MarkJudging(ctx, lease, 1))
 			charged++
 		}
 		f.equal([]arena.Lease{lease}, held(holder, -time.Hour))
 		holder = fmt.Sprintf("process %d", epoch)
-		claimed := must(f.ClaimMatches(ctx, holder, ttl, 10))(f)
+		claimed := must(f.Matches.ClaimMatches(ctx, holder, ttl, 10))(f)
 		f.equal([]string{"m_2"}, matchIDs(claimed))
 		f.equal(epoch, claimed[0].Lease.Epoch)
 		f.equal(charged, claimed[0].Interruptions)
 	}
 	// A match that is over has no lease to renew.
-	m2 = must(f.Match(ctx, "m_2"))(f)
+	m2 = must(f.Matches.Match(ctx, "m_2"))(f)
 	f.settle(m2, start)
 	f.equal(0, len(held(holder, ttl)))
-	f.equal(0, len(must(f.ClaimMatches(ctx, "nd_1", ttl, 10))(f)))
+	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_1", ttl, 10))(f)))
 }
 
 // outages: threat C5, a lease that ended because its node could not reach the
@@ -206,58 +202,58 @@ func leases(f *fixture) {
 func outages(f *fixture) {
 	ctx := f.t.Context()
 	f.league("trivia")
-	f.equal(true, must(f.NextLeaseEnd(ctx))(f).IsZero())
+	f.equal(true, must(f.Matches.NextLeaseEnd(ctx))(f).IsZero())
 	m := f.begin("m_1", "trivia", f.agents("a", "b")...)
 	lapse := func(node string) {
-		f.equal(1, len(must(f.RenewLeases(ctx, node, []string{"m_1"}, -time.Hour))(f)))
-		f.equal(true, must(f.NextLeaseEnd(ctx))(f).IsZero())
+		f.equal(1, len(must(f.Matches.RenewLeases(ctx, node, []string{"m_1"}, -time.Hour))(f)))
+		f.equal(true, must(f.Matches.NextLeaseEnd(ctx))(f).IsZero())
 	}
-	interruptions := func() int { return must(f.Match(ctx, "m_1"))(f).Interruptions }
+	interruptions := func() int { return must(f.Matches.Match(ctx, "m_1"))(f).Interruptions }
 	claim := func(node string) arena.Lease {
-		claimed := must(f.ClaimMatches(ctx, node, ttl, 10))(f)
+		claimed := must(f.Matches.ClaimMatches(ctx, node, ttl, 10))(f)
 		f.equal([]string{"m_1"}, matchIDs(claimed))
 		return claimed[0].Lease
 	}
 
 	// Nobody has claimed it: the node keeps its match, and nobody else gets it.
 	lapse("nd_1")
-	f.equal([]arena.Lease{m.Lease}, must(f.RenewLeases(ctx, "nd_1", []string{"m_1"}, ttl))(f))
-	f.equal(false, must(f.NextLeaseEnd(ctx))(f).IsZero())
-	f.equal(0, len(must(f.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
-	f.ok(second(f.OpenRound(ctx, m.Lease, round(1), nil)))
+	f.equal([]arena.Lease{m.Lease}, must(f.Matches.RenewLeases(ctx, "nd_1", []string{"m_1"}, ttl))(f))
+	f.equal(false, must(f.Matches.NextLeaseEnd(ctx))(f).IsZero())
+	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+	f.ok(second(f.Matches.OpenRound(ctx, m.Lease, round(1), nil)))
 
 	// Its own node claims it again.
-	f.ok(f.MarkJudging(ctx, m.Lease, 1))
+	f.ok(f.Matches.MarkJudging(ctx, m.Lease, 1))
 	lapse("nd_1")
 	first := claim("nd_1")
 	f.equal(m.Lease.Epoch+1, first.Epoch)
 	f.equal(0, interruptions())
-	f.ok(f.RevertInterruption(ctx, m.Lease)) // nothing was counted
+	f.ok(f.Matches.RevertInterruption(ctx, m.Lease)) // nothing was counted
 	f.equal(0, interruptions())
 
 	// Two others claim it, one after the other; both that lost it come back.
-	f.ok(f.MarkJudging(ctx, first, 1))
+	f.ok(f.Matches.MarkJudging(ctx, first, 1))
 	lapse("nd_1")
 	other := claim("nd_2")
 	f.equal(1, interruptions())
-	f.ok(f.RevertInterruption(ctx, other)) // it holds
+	f.ok(f.Matches.RevertInterruption(ctx, other)) // it holds
 	f.equal(1, interruptions())
-	f.ok(f.MarkJudging(ctx, other, 1))
+	f.ok(f.Matches.MarkJudging(ctx, other, 1))
 	lapse("nd_2")
 	third := claim("nd_3")
 	f.equal(2, interruptions())
-	f.ok(f.RevertInterruption(ctx, first))
+	f.ok(f.Matches.RevertInterruption(ctx, first))
 	f.equal(1, interruptions())
-	f.ok(f.RevertInterruption(ctx, other))
+	f.ok(f.Matches.RevertInterruption(ctx, other))
 	f.equal(0, interruptions())
-	f.ok(f.RevertInterruption(ctx, arena.Lease{MatchID: "m_none", Node: "nd_1", Epoch: 1}))
+	f.ok(f.Matches.RevertInterruption(ctx, arena.Lease{MatchID: "m_none", Node: "nd_1", Epoch: 1}))
 
 	// A match that is over stays as it is.
-	f.ok(f.MarkJudging(ctx, third, 1))
+	f.ok(f.Matches.MarkJudging(ctx, third, 1))
 	lapse("nd_3")
 	last := claim("nd_4")
-	f.settle(must(f.Match(ctx, "m_1"))(f), start)
-	f.ok(f.RevertInterruption(ctx, other))
+	f.settle(must(f.Matches.Match(ctx, "m_1"))(f), start)
+	f.ok(f.Matches.RevertInterruption(ctx, other))
 	f.equal(1, interruptions())
 	f.equal(int64(5), last.Epoch)
 }
@@ -268,29 +264,29 @@ func fencing(f *fixture) {
 	f.league("trivia")
 	ids := f.agents("a", "b")
 	stale := f.open("m_1", ids...)
-	must(f.RenewLeases(ctx, "nd_1", []string{"m_1"}, -time.Hour))(f)
-	current := must(f.ClaimMatches(ctx, "nd_2", ttl, 1))(f)[0]
-	before := must(f.Match(ctx, "m_1"))(f)
+	must(f.Matches.RenewLeases(ctx, "nd_1", []string{"m_1"}, -time.Hour))(f)
+	current := must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 1))(f)[0]
+	before := must(f.Matches.Match(ctx, "m_1"))(f)
 
 	es := []arena.Event{event(arena.EventSeatOutcome, `{}`)}
 	over := event(arena.EventMatchVoid, `{}`)
 	calls := map[string]func(l arena.Lease) error{
-		"ReleaseLease": func(l arena.Lease) error { return f.ReleaseLease(ctx, l) },
+		"ReleaseLease": func(l arena.Lease) error { return f.Matches.ReleaseLease(ctx, l) },
 		"StartMatch": func(l arena.Lease) error {
-			return second(f.StartMatch(ctx, l, stale.Seats, start, nil, es))
+			return second(f.Matches.StartMatch(ctx, l, stale.Seats, start, nil, es))
 		},
-		"OpenRound": func(l arena.Lease) error { return second(f.OpenRound(ctx, l, round(1), es)) },
+		"OpenRound": func(l arena.Lease) error { return second(f.Matches.OpenRound(ctx, l, round(1), es)) },
 		"SaveAnswer": func(l arena.Lease) error {
-			return second(f.SaveAnswer(ctx, l, arena.Answer{Round: 1, AgentID: ids[0], Outcome: arena.OutcomeError}, nil, es))
+			return second(f.Matches.SaveAnswer(ctx, l, arena.Answer{Round: 1, AgentID: ids[0], Outcome: arena.OutcomeError}, nil, es))
 		},
 		"CloseRound": func(l arena.Lease) error {
-			return second(f.CloseRound(ctx, l, arena.RoundClose{Round: 1, Seats: stale.Seats}, noEvents))
+			return second(f.Matches.CloseRound(ctx, l, arena.RoundClose{Round: 1, Seats: stale.Seats}, noEvents))
 		},
 		"Settle": func(l arena.Lease) error {
-			return second(f.Settle(ctx, l, result(stale, true), start, moves(stale), finished))
+			return second(f.Matches.Settle(ctx, l, result(stale, true), start, moves(stale), finished))
 		},
 		"VoidMatch": func(l arena.Lease) error {
-			return second(f.VoidMatch(ctx, l, "no", stale.Seats, start, over))
+			return second(f.Matches.VoidMatch(ctx, l, "no", stale.Seats, start, over))
 		},
 	}
 	for name, call := range calls {
@@ -304,10 +300,10 @@ func fencing(f *fixture) {
 			}
 		}
 	}
-	if diff := cmp.Diff(before, must(f.Match(ctx, "m_1"))(f)); diff != "" {
+	if diff := cmp.Diff(before, must(f.Matches.Match(ctx, "m_1"))(f)); diff != "" {
 		f.t.Errorf("a stale lease changed the match:\n%s", diff)
 	}
-	f.equal(0, len(must(f.Answers(ctx, "m_1"))(f)))
+	f.equal(0, len(must(f.Matches.Answers(ctx, "m_1"))(f)))
 	f.equal(3, len(f.log("m_1")))
 
 	// The current lease may do all of it; then the match is over and nobody.
@@ -336,47 +332,47 @@ func clockJump(f *fixture) {
 	m := f.begin("m_1", "trivia", f.agents("a", "b")...)
 	for _, jump := range []time.Duration{time.Hour, -2 * time.Hour, 24 * time.Hour, -365 * 24 * time.Hour} {
 		f.clock.advance(jump)
-		f.equal(0, len(must(f.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
-		held := must(f.RenewLeases(ctx, m.Lease.Node, []string{"m_1"}, ttl))(f)
+		f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+		held := must(f.Matches.RenewLeases(ctx, m.Lease.Node, []string{"m_1"}, ttl))(f)
 		f.equal(1, len(held))
 		f.equal(m.Lease, held[0])
 	}
 	f.clock.advance(-time.Hour)
-	f.equal(1, len(must(f.RenewLeases(ctx, m.Lease.Node, []string{"m_1"}, -time.Second))(f))) // it ends now
-	f.equal([]string{"m_1"}, matchIDs(must(f.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+	f.equal(1, len(must(f.Matches.RenewLeases(ctx, m.Lease.Node, []string{"m_1"}, -time.Second))(f))) // it ends now
+	f.equal([]string{"m_1"}, matchIDs(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
 }
 
 func tlsFiles(f *fixture) {
 	ctx := f.t.Context()
-	_, err := f.TLSFile(ctx, "a/certificate")
+	_, err := f.Certificates.TLSFile(ctx, "a/certificate")
 	f.fails(arena.CodeNotFound, err)
-	f.ok(f.PutTLSFile(ctx, "a/certificate", []byte("old")))
-	f.ok(f.PutTLSFile(ctx, "a/account/", []byte("other")))
-	f.ok(f.PutTLSFile(ctx, "a/certificate", []byte{0, 1}))
-	f.equal([]byte{0, 1}, must(f.TLSFile(ctx, "a/certificate"))(f))
-	f.equal([]byte("other"), must(f.TLSFile(ctx, "a/account/"))(f))
+	f.ok(f.Certificates.PutTLSFile(ctx, "a/certificate", []byte("old")))
+	f.ok(f.Certificates.PutTLSFile(ctx, "a/account/", []byte("other")))
+	f.ok(f.Certificates.PutTLSFile(ctx, "a/certificate", []byte{0, 1}))
+	f.equal([]byte{0, 1}, must(f.Certificates.TLSFile(ctx, "a/certificate"))(f))
+	f.equal([]byte("other"), must(f.Certificates.TLSFile(ctx, "a/account/"))(f))
 }
 
 // A lock has one holder, who may extend it. It ends by the database's clock,
 // whatever the clocks of the nodes are.
 func tlsLocks(f *fixture) {
 	ctx := f.t.Context()
-	f.equal(true, must(f.HoldTLSLock(ctx, "a", "1", time.Hour))(f))
-	f.equal(false, must(f.HoldTLSLock(ctx, "a", "2", time.Hour))(f))
-	f.equal(true, must(f.HoldTLSLock(ctx, "a", "1", time.Hour))(f))
-	f.equal(true, must(f.HoldTLSLock(ctx, "b", "2", time.Hour))(f))
-	f.ok(f.ReleaseTLSLock(ctx, "a", "2")) // not its own
-	f.equal(false, must(f.HoldTLSLock(ctx, "a", "2", time.Hour))(f))
-	f.ok(f.ReleaseTLSLock(ctx, "a", "1"))
-	f.equal(true, must(f.HoldTLSLock(ctx, "a", "2", -time.Second))(f)) // it has expired at once
-	f.equal(true, must(f.HoldTLSLock(ctx, "a", "1", time.Hour))(f))
-	f.equal(false, must(f.HoldTLSLock(ctx, "a", "2", time.Hour))(f))
+	f.equal(true, must(f.Certificates.HoldTLSLock(ctx, "a", "1", time.Hour))(f))
+	f.equal(false, must(f.Certificates.HoldTLSLock(ctx, "a", "2", time.Hour))(f))
+	f.equal(true, must(f.Certificates.HoldTLSLock(ctx, "a", "1", time.Hour))(f))
+	f.equal(true, must(f.Certificates.HoldTLSLock(ctx, "b", "2", time.Hour))(f))
+	f.ok(f.Certificates.ReleaseTLSLock(ctx, "a", "2")) // not its own
+	f.equal(false, must(f.Certificates.HoldTLSLock(ctx, "a", "2", time.Hour))(f))
+	f.ok(f.Certificates.ReleaseTLSLock(ctx, "a", "1"))
+	f.equal(true, must(f.Certificates.HoldTLSLock(ctx, "a", "2", -time.Second))(f)) // it has expired at once
+	f.equal(true, must(f.Certificates.HoldTLSLock(ctx, "a", "1", time.Hour))(f))
+	f.equal(false, must(f.Certificates.HoldTLSLock(ctx, "a", "2", time.Hour))(f))
 
 	var holders atomic.Int64
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			if held, err := f.HoldTLSLock(ctx, "c", strconv.Itoa(i), time.Hour); err == nil && held {
+			if held, err := f.Certificates.HoldTLSLock(ctx, "c", strconv.Itoa(i), time.Hour); err == nil && held {
 				holders.Add(1)
 			}
 		})

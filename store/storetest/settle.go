@@ -15,13 +15,13 @@ func settle(f *fixture) {
 	f.league("trivia")
 	ids := f.agents("a", "b")
 	m := f.open("m_1", ids...)
-	f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
+	f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
 	at := start.Add(time.Hour)
 	changes := []arena.RatingChange{
 		{AgentID: ids[0], Before: 1_500_000, After: 1_520_000, Delta: 20_000, K: 40, Score: 1000, Matches: 1},
 		{AgentID: ids[1], Before: 1_500_000, After: 1_490_000, Delta: -10_000, K: 20, Score: 0, Matches: 1},
 	}
-	stored, err := f.Settle(ctx, m.Lease, result(m, true), at, func(before map[string]arena.Rating) []arena.RatingChange {
+	stored, err := f.Matches.Settle(ctx, m.Lease, result(m, true), at, func(before map[string]arena.Rating) []arena.RatingChange {
 		f.equal(map[string]arena.Rating{
 			ids[0]: arena.NewRating("trivia", ids[0]), ids[1]: arena.NewRating("trivia", ids[1]),
 		}, before)
@@ -35,37 +35,37 @@ func settle(f *fixture) {
 	f.equal(stored, events[len(events)-1:])
 	f.equal(arena.EventMatchFinished, stored[0].Type)
 
-	now := must(f.Match(ctx, "m_1"))(f)
+	now := must(f.Matches.Match(ctx, "m_1"))(f)
 	f.equal(arena.MatchFinished, now.Status)
 	f.equal(at, now.FinishedAt)
 	seats := result(m, true).Seats
 	seats[0].Before, seats[0].Delta = 1_500_000, new(arena.MilliElo(20_000))
 	seats[1].Before, seats[1].Delta = 1_500_000, new(arena.MilliElo(-10_000))
 	f.equal(seats, now.Seats)
-	f.equal(0, must(f.Agent(ctx, ids[0]))(f).Running)
-	f.equal(arena.MilliElo(10_000), must(f.League(ctx, "trivia"))(f).Drift)
+	f.equal(0, must(f.Agents.Agent(ctx, ids[0]))(f).Running)
+	f.equal(arena.MilliElo(10_000), must(f.Leagues.League(ctx, "trivia"))(f).Drift)
 	f.equal([]arena.Settlement{{Seq: 1, MatchID: "m_1", League: "trivia", At: at, Changes: changes, Drift: 10_000}},
-		must(f.Settlements(ctx, "", 0, 10))(f))
+		must(f.Ratings.Settlements(ctx, "", 0, 10))(f))
 	f.equal(map[string][]arena.Rating{
 		ids[0]: {{League: "trivia", AgentID: ids[0], MilliElo: 1_520_000, Matches: 1, Peak: 1_520_000, Wins: 1, LastRatedAt: at}},
 		ids[1]: {{League: "trivia", AgentID: ids[1], MilliElo: 1_490_000, Matches: 1, Peak: 1_500_000, Losses: 1, LastRatedAt: at}},
-	}, must(f.AgentRatings(ctx, ids))(f))
+	}, must(f.Ratings.AgentRatings(ctx, ids))(f))
 
 	// An unrated match, and a rated one without a contest, move nothing.
 	for i, rated := range []bool{false, true} {
 		m := f.begin(fmt.Sprintf("m_%d", i+2), "trivia", ids...)
-		f.ok(second(f.Settle(ctx, m.Lease, result(m, rated), at, func(map[string]arena.Rating) []arena.RatingChange {
+		f.ok(second(f.Matches.Settle(ctx, m.Lease, result(m, rated), at, func(map[string]arena.Rating) []arena.RatingChange {
 			f.equal(true, rated)
 			return nil
 		}, func(got []arena.RatingChange) (arena.Event, error) {
 			f.equal(0, len(got))
 			return finished(got)
 		})))
-		f.equal(true, must(f.Match(ctx, m.ID))(f).Seats[0].Delta == nil)
+		f.equal(true, must(f.Matches.Match(ctx, m.ID))(f).Seats[0].Delta == nil)
 	}
-	f.equal(1, len(must(f.Settlements(ctx, "trivia", 0, 10))(f)))
-	f.equal(0, len(must(f.Settlements(ctx, "none", 0, 10))(f)))
-	_, err = f.Settlements(ctx, "", 0, 0)
+	f.equal(1, len(must(f.Ratings.Settlements(ctx, "trivia", 0, 10))(f)))
+	f.equal(0, len(must(f.Ratings.Settlements(ctx, "none", 0, 10))(f)))
+	_, err = f.Ratings.Settlements(ctx, "", 0, 0)
 	f.fails(arena.CodeInvalid, err)
 }
 
@@ -83,9 +83,9 @@ func settleTwice(f *fixture) {
 		stored, errs := make([][]arena.Event, 8), make([]error, 8)
 		for i := range errs {
 			wg.Go(func() {
-				settle := f.Settle
+				settle := f.Matches.Settle
 				if i%2 == 1 {
-					settle = other.Settle
+					settle = other.Matches.Settle
 				}
 				stored[i], errs[i] = settle(ctx, m.Lease, result(m, true), start, moves(m), finished)
 			})
@@ -98,12 +98,12 @@ func settleTwice(f *fixture) {
 		return published
 	}
 	f.equal(1, together())
-	before := must(f.Match(ctx, "m_1"))(f)
-	ratings := must(f.AgentRatings(ctx, ids))(f)
+	before := must(f.Matches.Match(ctx, "m_1"))(f)
+	ratings := must(f.Ratings.AgentRatings(ctx, ids))(f)
 	f.equal(0, together())
-	f.equal(before, must(f.Match(ctx, "m_1"))(f))
-	f.equal(ratings, must(f.AgentRatings(ctx, ids))(f))
-	f.equal(1, len(must(f.Settlements(ctx, "", 0, 10))(f)))
+	f.equal(before, must(f.Matches.Match(ctx, "m_1"))(f))
+	f.equal(ratings, must(f.Ratings.AgentRatings(ctx, ids))(f))
+	f.equal(1, len(must(f.Ratings.Settlements(ctx, "", 0, 10))(f)))
 	f.equal(3, len(f.log("m_1")))
 }
 
@@ -112,9 +112,9 @@ func settleUndone(f *fixture) {
 	f.league("trivia")
 	ids := f.agents("a", "b")
 	m := f.begin("m_1", "trivia", ids...)
-	before := must(f.Match(ctx, "m_1"))(f)
+	before := must(f.Matches.Match(ctx, "m_1"))(f)
 	refused := errors.New("refused")
-	_, err := f.Settle(ctx, m.Lease, result(m, true), start, moves(m), func([]arena.RatingChange) (arena.Event, error) {
+	_, err := f.Matches.Settle(ctx, m.Lease, result(m, true), start, moves(m), func([]arena.RatingChange) (arena.Event, error) {
 		return arena.Event{}, refused
 	})
 	if !errors.Is(err, refused) {
@@ -124,18 +124,18 @@ func settleUndone(f *fixture) {
 		"stranger": {AgentID: "ag_none", Before: 1_500_000, After: 1_500_001, Delta: 1},
 		"stale":    {AgentID: ids[0], Before: 1_400_000, After: 1_400_001, Delta: 1},
 	} {
-		_, err := f.Settle(ctx, m.Lease, result(m, true), start, func(map[string]arena.Rating) []arena.RatingChange {
+		_, err := f.Matches.Settle(ctx, m.Lease, result(m, true), start, func(map[string]arena.Rating) []arena.RatingChange {
 			return []arena.RatingChange{bad}
 		}, finished)
 		if err == nil {
 			f.t.Fatalf("a %s change was settled", name)
 		}
 	}
-	f.equal(before, must(f.Match(ctx, "m_1"))(f))
-	f.equal(0, len(must(f.AgentRatings(ctx, ids))(f)))
-	f.equal(arena.MilliElo(0), must(f.League(ctx, "trivia"))(f).Drift)
+	f.equal(before, must(f.Matches.Match(ctx, "m_1"))(f))
+	f.equal(0, len(must(f.Ratings.AgentRatings(ctx, ids))(f)))
+	f.equal(arena.MilliElo(0), must(f.Leagues.League(ctx, "trivia"))(f).Drift)
 	f.settle(m, start)
-	f.equal(int64(1), must(f.Settlements(ctx, "", 0, 10))(f)[0].Seq) // no gap
+	f.equal(int64(1), must(f.Ratings.Settlements(ctx, "", 0, 10))(f)[0].Seq) // no gap
 }
 
 func settleMany(f *fixture) {
@@ -153,7 +153,7 @@ func settleMany(f *fixture) {
 	}
 	f.settle(f.begin("m_1", "royale", ids...), start)
 	f.settle(f.begin("m_2", "royale", ids...), start)
-	table := must(f.Standings(ctx, "royale", start))(f)
+	table := must(f.Leagues.Standings(ctx, "royale", start))(f)
 	f.equal(128, len(table))
 	for _, s := range table {
 		want := 127
@@ -162,8 +162,8 @@ func settleMany(f *fixture) {
 		}
 		f.equal(want, s.Opponents)
 	}
-	f.equal(arena.MilliElo(0), must(f.League(ctx, "royale"))(f).Drift)
-	settled := must(f.Settlements(ctx, "", 1, 1))(f)
+	f.equal(arena.MilliElo(0), must(f.Leagues.League(ctx, "royale"))(f).Drift)
+	settled := must(f.Ratings.Settlements(ctx, "", 1, 1))(f)
 	f.equal(128, len(settled[0].Changes))
 	f.equal(ids, pick(settled[0].Changes, func(c arena.RatingChange) string { return c.AgentID }))
 }
@@ -183,23 +183,23 @@ func settleRace(f *fixture) {
 	errs := make([]error, len(running))
 	for i, m := range running {
 		wg.Go(func() {
-			settle := f.Settle
+			settle := f.Matches.Settle
 			if i%2 == 1 {
-				settle = other.Settle
+				settle = other.Matches.Settle
 			}
 			_, errs[i] = settle(ctx, m.Lease, result(m, true), start, moves(m), finished)
 		})
 	}
 	wg.Wait()
 	f.ok(errors.Join(errs...))
-	settled := must(f.Settlements(ctx, "trivia", 0, 100))(f)
+	settled := must(f.Ratings.Settlements(ctx, "trivia", 0, 100))(f)
 	f.equal(16, len(settled))
 	for i, s := range settled {
 		f.equal(int64(i+1), s.Seq)
 		f.equal(arena.StartRating+arena.MilliElo(i*10_000), s.Changes[0].Before)
 		f.equal(i+1, s.Changes[0].Matches)
 	}
-	f.equal(arena.StartRating+160_000, must(f.AgentRatings(ctx, []string{"ag_a"}))(f)["ag_a"][0].MilliElo)
+	f.equal(arena.StartRating+160_000, must(f.Ratings.AgentRatings(ctx, []string{"ag_a"}))(f)["ag_a"][0].MilliElo)
 }
 
 // replay: invariant: settlements in order give every current rating bit for
@@ -216,7 +216,7 @@ func replay(f *fixture) {
 	for i := range 30 {
 		random.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 		m := f.begin(fmt.Sprintf("m_%02d", i), slugs[random.IntN(2)], ids[:2+random.IntN(4)]...)
-		f.ok(second(f.Settle(ctx, m.Lease, result(m, true), start, func(before map[string]arena.Rating) []arena.RatingChange {
+		f.ok(second(f.Matches.Settle(ctx, m.Lease, result(m, true), start, func(before map[string]arena.Rating) []arena.RatingChange {
 			changes := moves(m)(before)
 			for j := range changes { // K differs: the sum is not kept
 				changes[j].Delta = arena.MilliElo(random.IntN(40_001) - 20_000)
@@ -228,7 +228,7 @@ func replay(f *fixture) {
 	ratings := map[string]map[string]arena.MilliElo{slugs[0]: {}, slugs[1]: {}}
 	drift := map[string]arena.MilliElo{}
 	for after := int64(0); ; {
-		page := must(f.Settlements(ctx, "", after, 7))(f)
+		page := must(f.Ratings.Settlements(ctx, "", after, 7))(f)
 		if len(page) == 0 {
 			f.equal(int64(30), after)
 			break
@@ -250,11 +250,11 @@ func replay(f *fixture) {
 	}
 	for _, slug := range slugs {
 		sum := arena.MilliElo(0)
-		for _, line := range must(f.Standings(ctx, slug, start))(f) {
+		for _, line := range must(f.Leagues.Standings(ctx, slug, start))(f) {
 			f.equal(ratings[slug][line.Agent.ID], line.Rating.MilliElo)
 			sum += line.Rating.MilliElo
 		}
-		l := must(f.League(ctx, slug))(f)
+		l := must(f.Leagues.League(ctx, slug))(f)
 		f.equal(drift[slug], l.Drift)
 		f.equal(arena.MilliElo(len(ratings[slug]))*arena.StartRating+l.Drift, sum)
 	}
@@ -265,17 +265,17 @@ func voidMatch(f *fixture) {
 	f.league("trivia")
 	m := f.open("m_1", f.agents("a", "b")...)
 	m.Seats[0].State = arena.SeatLeft
-	stored, err := f.VoidMatch(ctx, m.Lease, "our fault", m.Seats, start.Add(time.Hour), event(arena.EventMatchVoid, `{"reason":"our fault"}`))
+	stored, err := f.Matches.VoidMatch(ctx, m.Lease, "our fault", m.Seats, start.Add(time.Hour), event(arena.EventMatchVoid, `{"reason":"our fault"}`))
 	f.ok(err)
 	f.equal(stored, f.log("m_1")[3:])
-	now := must(f.Match(ctx, "m_1"))(f)
+	now := must(f.Matches.Match(ctx, "m_1"))(f)
 	f.equal(arena.MatchVoid, now.Status)
 	f.equal("our fault", now.VoidReason)
 	f.equal(start.Add(time.Hour), now.FinishedAt)
 	f.equal(m.Seats, now.Seats)
-	f.equal(0, must(f.Agent(ctx, "ag_b"))(f).Running)
-	f.equal(0, len(must(f.Settlements(ctx, "", 0, 10))(f)))
-	f.fails(arena.CodeLeaseLost, second(f.Settle(ctx, m.Lease, result(m, true), start, moves(m), finished)))
+	f.equal(0, must(f.Agents.Agent(ctx, "ag_b"))(f).Running)
+	f.equal(0, len(must(f.Ratings.Settlements(ctx, "", 0, 10))(f)))
+	f.fails(arena.CodeLeaseLost, second(f.Matches.Settle(ctx, m.Lease, result(m, true), start, moves(m), finished)))
 }
 
 // wonAndFell: a rating history says of a match that was won and cost rating
@@ -298,17 +298,17 @@ func wonAndFell(f *fixture) {
 	}{{"m_1", -5_000, [2]int{1, 2}, 4}, {"m_2", 5_000, [2]int{1, 2}, 4}, {"m_3", -5_000, [2]int{1, 1}, 4}, {"m_4", -5_000, [2]int{1, 2}, 0}} {
 		m := f.begin(won.id, "trivia", ids...)
 		for no, pair := range outcomes[:won.rounds] {
-			f.ok(second(f.OpenRound(ctx, m.Lease, round(no+1), []arena.Event{roundEvent()})))
+			f.ok(second(f.Matches.OpenRound(ctx, m.Lease, round(no+1), []arena.Event{roundEvent()})))
 			for seat, outcome := range pair {
-				f.ok(second(f.SaveAnswer(ctx, m.Lease, arena.Answer{MatchID: m.ID, Round: no + 1, AgentID: ids[seat], Outcome: outcome, Attempts: 1}, nil, nil)))
+				f.ok(second(f.Matches.SaveAnswer(ctx, m.Lease, arena.Answer{MatchID: m.ID, Round: no + 1, AgentID: ids[seat], Outcome: outcome, Attempts: 1}, nil, nil)))
 			}
-			f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no + 1, Seats: m.Seats}, noEvents)))
+			f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no + 1, Seats: m.Seats}, noEvents)))
 		}
 		ended := result(m, true)
 		for seat, place := range won.places {
 			ended.Seats[seat].Place = place
 		}
-		f.ok(second(f.Settle(ctx, m.Lease, ended, start.Add(time.Duration(i)*time.Hour), func(before map[string]arena.Rating) []arena.RatingChange {
+		f.ok(second(f.Matches.Settle(ctx, m.Lease, ended, start.Add(time.Duration(i)*time.Hour), func(before map[string]arena.Rating) []arena.RatingChange {
 			var changes []arena.RatingChange
 			for seat, delta := range []arena.MilliElo{won.delta, -won.delta} {
 				was := before[ids[seat]]
@@ -318,7 +318,7 @@ func wonAndFell(f *fixture) {
 		}, finished)))
 	}
 	leftOut := func(id string) (all []*int) {
-		for _, p := range must(f.RatingHistory(ctx, id, "trivia", 9))(f) {
+		for _, p := range must(f.Ratings.RatingHistory(ctx, id, "trivia", 9))(f) {
 			all = append(all, p.LeftOut)
 		}
 		return all

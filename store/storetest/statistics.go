@@ -16,22 +16,22 @@ func agentCauses(f *fixture) {
 	play := func(id string, outcomes ...arena.Outcome) arena.Match {
 		m := f.begin(id, "trivia", ids[:2]...)
 		for i, o := range outcomes {
-			f.ok(second(f.OpenRound(ctx, m.Lease, round(i+1), nil)))
+			f.ok(second(f.Matches.OpenRound(ctx, m.Lease, round(i+1), nil)))
 			said := arena.Answer{Round: i + 1, AgentID: ids[0], Outcome: arena.OutcomeTimeout, Attempts: 1}
-			f.ok(second(f.SaveAnswer(ctx, m.Lease, said, nil, nil)))
+			f.ok(second(f.Matches.SaveAnswer(ctx, m.Lease, said, nil, nil)))
 			said.Outcome = o // as a round that became void says
 			other := fullAnswer(ids[1])
 			other.Round = i + 1
-			f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: i + 1, Seats: m.Seats, Answers: []arena.Answer{said, other}}, noEvents)))
+			f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: i + 1, Seats: m.Seats, Answers: []arena.Answer{said, other}}, noEvents)))
 		}
 		return m
 	}
 	type counts map[arena.Outcome]int
 	now := func(want, other counts) {
 		f.t.Helper()
-		f.equal(want, counts(must(f.AgentCauses(ctx, ids[0]))(f)))
-		f.equal(other, counts(must(f.AgentCauses(ctx, ids[1]))(f)))
-		f.equal(0, len(must(f.AgentCauses(ctx, ids[2]))(f)))
+		f.equal(want, counts(must(f.Ratings.AgentCauses(ctx, ids[0]))(f)))
+		f.equal(other, counts(must(f.Ratings.AgentCauses(ctx, ids[1]))(f)))
+		f.equal(0, len(must(f.Ratings.AgentCauses(ctx, ids[2]))(f)))
 	}
 	over := event(arena.EventMatchVoid, `{}`)
 
@@ -40,23 +40,23 @@ func agentCauses(f *fixture) {
 	f.settle(settled, start)
 	once := counts{arena.OutcomeTimeout: 2, arena.OutcomeVoid: 1}
 	now(once, counts{arena.OutcomeAnswered: 3})
-	f.equal(0, len(must(f.Settle(ctx, settled.Lease, result(settled, true), start, moves(settled), finished))(f)))
+	f.equal(0, len(must(f.Matches.Settle(ctx, settled.Lease, result(settled, true), start, moves(settled), finished))(f)))
 	now(once, counts{arena.OutcomeAnswered: 3})
 
 	lost := play("m_2", arena.OutcomeTimeout)
-	f.ok(second(f.VoidMatch(ctx, lost.Lease, "our fault", lost.Seats, start, over)))
-	f.ok(second(f.VoidMatch(ctx, lost.Lease, "our fault", lost.Seats, start, over)))
+	f.ok(second(f.Matches.VoidMatch(ctx, lost.Lease, "our fault", lost.Seats, start, over)))
+	f.ok(second(f.Matches.VoidMatch(ctx, lost.Lease, "our fault", lost.Seats, start, over)))
 	now(counts{arena.OutcomeTimeout: 3, arena.OutcomeVoid: 1}, counts{arena.OutcomeAnswered: 4})
 	play("m_3", arena.OutcomeInvalid)
-	f.ok(second(f.EndMatch(ctx, "m_3", arena.MatchVoid, "rain", start, over)))
+	f.ok(second(f.Matches.EndMatch(ctx, "m_3", arena.MatchVoid, "rain", start, over)))
 	all := counts{arena.OutcomeTimeout: 3, arena.OutcomeVoid: 1, arena.OutcomeInvalid: 1}
 	now(all, counts{arena.OutcomeAnswered: 5})
 
 	f.match("m_4", "trivia", ids...)
-	f.ok(second(f.EndMatch(ctx, "m_4", arena.MatchCancelled, "rain", start, over)))
-	answers := must(f.Answers(ctx, "m_1"))(f)
+	f.ok(second(f.Matches.EndMatch(ctx, "m_4", arena.MatchCancelled, "rain", start, over)))
+	answers := must(f.Matches.Answers(ctx, "m_1"))(f)
 	answers[0].Points = 500
-	f.ok(f.SaveRescore(ctx, arena.Rescore{MatchID: "m_1", Answers: answers[:1], Seats: must(f.Match(ctx, "m_1"))(f).Seats}))
+	f.ok(f.Matches.SaveRescore(ctx, arena.Rescore{MatchID: "m_1", Answers: answers[:1], Seats: must(f.Matches.Match(ctx, "m_1"))(f).Seats}))
 	now(all, counts{arena.OutcomeAnswered: 5})
 }
 
@@ -66,18 +66,18 @@ func agentResults(f *fixture) {
 	f.league("trivia")
 	ids := f.agents("a", "b")
 	play := func(m arena.Match, no int, a arena.Answer, closed bool) {
-		f.ok(second(f.OpenRound(ctx, m.Lease, round(no), nil)))
+		f.ok(second(f.Matches.OpenRound(ctx, m.Lease, round(no), nil)))
 		a.MatchID, a.Round, a.AgentID, a.Attempts = m.ID, no, ids[0], 1
 		if a.Outcome == arena.OutcomeAnswered {
 			a.Body = &arena.AnswerBody{Answer: "4"}
 		}
 		open := a
 		open.Points, open.Judged = 0, false
-		f.ok(second(f.SaveAnswer(ctx, m.Lease, open, nil, nil)))
+		f.ok(second(f.Matches.SaveAnswer(ctx, m.Lease, open, nil, nil)))
 		other := arena.Answer{MatchID: m.ID, Round: no, AgentID: ids[1], Outcome: arena.OutcomeTimeout, Elapsed: time.Second, Attempts: 1, Judged: true}
-		f.ok(second(f.SaveAnswer(ctx, m.Lease, other, nil, nil)))
+		f.ok(second(f.Matches.SaveAnswer(ctx, m.Lease, other, nil, nil)))
 		if closed {
-			f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no, Seats: m.Seats, Answers: []arena.Answer{a, other}}, noEvents)))
+			f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no, Seats: m.Seats, Answers: []arena.Answer{a, other}}, noEvents)))
 		}
 	}
 	answered := func(points arena.Points, took time.Duration, judged bool) arena.Answer {
@@ -101,11 +101,11 @@ func agentResults(f *fixture) {
 		{Result: arena.ResultPartial, Rounds: 1, Mean: time.Second},
 		{Result: arena.ResultUnjudged, Rounds: 1, Mean: time.Second},
 		wrong,
-	}, must(f.AgentResults(ctx, ids[0], 100))(f))
-	f.equal([]arena.ResultCount{wrong}, must(f.AgentResults(ctx, ids[0], 1))(f))
-	f.equal([]arena.ResultCount{{Result: arena.RoundResult(arena.OutcomeTimeout), Rounds: 6, Mean: time.Second}}, must(f.AgentResults(ctx, ids[1], 100))(f))
-	f.equal(0, len(must(f.AgentResults(ctx, "ag_none", 100))(f)))
-	f.fails(arena.CodeInvalid, second(f.AgentResults(ctx, ids[0], 0)))
+	}, must(f.Ratings.AgentResults(ctx, ids[0], 100))(f))
+	f.equal([]arena.ResultCount{wrong}, must(f.Ratings.AgentResults(ctx, ids[0], 1))(f))
+	f.equal([]arena.ResultCount{{Result: arena.RoundResult(arena.OutcomeTimeout), Rounds: 6, Mean: time.Second}}, must(f.Ratings.AgentResults(ctx, ids[1], 100))(f))
+	f.equal(0, len(must(f.Ratings.AgentResults(ctx, "ag_none", 100))(f)))
+	f.fails(arena.CodeInvalid, second(f.Ratings.AgentResults(ctx, ids[0], 0)))
 }
 
 // movesOfGames: a move is neither right nor wrong, claims nothing and is copied from
@@ -118,21 +118,21 @@ func movesOfGames(f *fixture) {
 	for i, reason := range []string{"", "", arena.ReasonIllegalMove} {
 		r := round(i + 1)
 		r.Task.Source = arena.GameSource + "chess"
-		f.ok(second(f.OpenRound(ctx, m.Lease, r, nil)))
+		f.ok(second(f.Matches.OpenRound(ctx, m.Lease, r, nil)))
 		a := arena.Answer{
 			MatchID: m.ID, Round: r.No, AgentID: ids[0], Outcome: arena.OutcomeAnswered, Attempts: 1, Elapsed: time.Second, Reason: reason,
 			Body: &arena.AnswerBody{Answer: "e4", Confidence: new(0.5)},
 		}
-		f.ok(second(f.SaveAnswer(ctx, m.Lease, a, nil, nil)))
+		f.ok(second(f.Matches.SaveAnswer(ctx, m.Lease, a, nil, nil)))
 		a.Judged = true
-		f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: r.No, Seats: m.Seats, Answers: []arena.Answer{a}}, noEvents)))
+		f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: r.No, Seats: m.Seats, Answers: []arena.Answer{a}}, noEvents)))
 	}
 	f.settle(m, start)
 	f.equal([]arena.ResultCount{
 		{Result: arena.ResultMove, Rounds: 2, Mean: time.Second}, {Result: arena.ResultIllegal, Rounds: 1, Mean: time.Second},
-	}, must(f.AgentResults(ctx, ids[0], 10))(f))
-	f.equal(0, len(must(f.AgentClaims(ctx, ids[0], "", 10))(f)))
-	f.equal(0, len(must(f.Evidence(ctx, "trivia", 10))(f).Answers))
+	}, must(f.Ratings.AgentResults(ctx, ids[0], 10))(f))
+	f.equal(0, len(must(f.Ratings.AgentClaims(ctx, ids[0], "", 10))(f)))
+	f.equal(0, len(must(f.Ratings.Evidence(ctx, "trivia", 10))(f).Answers))
 }
 
 // agentClaims: what agents declared with judged answers of closed rounds, and
@@ -143,19 +143,19 @@ func agentClaims(f *fixture) {
 	f.league("sums")
 	ids := f.agents("a", "b")
 	play := func(m arena.Match, no int, points arena.Points, said arena.Answer, closed bool) {
-		f.ok(second(f.OpenRound(ctx, m.Lease, round(no), nil)))
+		f.ok(second(f.Matches.OpenRound(ctx, m.Lease, round(no), nil)))
 		said.MatchID, said.Round, said.AgentID = m.ID, no, ids[0]
-		f.ok(second(f.SaveAnswer(ctx, m.Lease, said, nil, nil)))
+		f.ok(second(f.Matches.SaveAnswer(ctx, m.Lease, said, nil, nil)))
 		other := said
 		other.AgentID, other.Body = ids[1], &arena.AnswerBody{Answer: "5", Confidence: new(0.25)}
 		other.Judged = true // says so, and is not: its round is open
-		f.ok(second(f.SaveAnswer(ctx, m.Lease, other, nil, nil)))
+		f.ok(second(f.Matches.SaveAnswer(ctx, m.Lease, other, nil, nil)))
 		// Threat F1: of an open round nothing is known.
-		f.equal(no-1, len(must(f.AgentClaims(ctx, ids[1], m.League, 100))(f)))
+		f.equal(no-1, len(must(f.Ratings.AgentClaims(ctx, ids[1], m.League, 100))(f)))
 		if closed {
 			said.Points, said.Judged = points, true
 			other.Points, other.Judged = points, true
-			f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no, Seats: m.Seats, Answers: []arena.Answer{said, other}}, noEvents)))
+			f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no, Seats: m.Seats, Answers: []arena.Answer{said, other}}, noEvents)))
 		}
 	}
 	answer := func(confidence float64, tokens int64) arena.Answer {
@@ -188,27 +188,27 @@ func agentClaims(f *fixture) {
 		{ids[0], "none", 100, nil},
 		{"ag_none", "", 100, nil},
 	} {
-		if got := must(f.AgentClaims(ctx, c.agent, c.league, c.limit))(f); len(got) > 0 || len(c.want) > 0 {
+		if got := must(f.Ratings.AgentClaims(ctx, c.agent, c.league, c.limit))(f); len(got) > 0 || len(c.want) > 0 {
 			f.equal(c.want, got)
 		}
 	}
-	f.fails(arena.CodeInvalid, second(f.AgentClaims(ctx, ids[0], "", 0)))
+	f.fails(arena.CodeInvalid, second(f.Ratings.AgentClaims(ctx, ids[0], "", 0)))
 
 	// Who was out of reach has claimed nothing.
 	third := f.begin("m_3", "trivia", f.agents("c", "d")...)
-	f.ok(second(f.OpenRound(ctx, third.Lease, round(1), nil)))
+	f.ok(second(f.Matches.OpenRound(ctx, third.Lease, round(1), nil)))
 	timeout := arena.Answer{MatchID: "m_3", Round: 1, AgentID: "ag_c", Outcome: arena.OutcomeTimeout, Judged: true}
-	f.ok(second(f.SaveAnswer(ctx, third.Lease, timeout, nil, nil)))
-	f.ok(second(f.CloseRound(ctx, third.Lease, arena.RoundClose{Round: 1, Seats: third.Seats, Answers: []arena.Answer{timeout}}, noEvents)))
-	f.equal(0, len(must(f.AgentClaims(ctx, "ag_c", "", 9))(f)))
+	f.ok(second(f.Matches.SaveAnswer(ctx, third.Lease, timeout, nil, nil)))
+	f.ok(second(f.Matches.CloseRound(ctx, third.Lease, arena.RoundClose{Round: 1, Seats: third.Seats, Answers: []arena.Answer{timeout}}, noEvents)))
+	f.equal(0, len(must(f.Ratings.AgentClaims(ctx, "ag_c", "", 9))(f)))
 
 	// Only the newest matches are looked at, twice as many as answers are asked for.
 	f.settle(running, start)
 	for _, id := range []string{"m_4", "m_5"} {
 		f.settle(f.begin(id, "sums", ids...), start)
 	}
-	f.equal(0, len(must(f.AgentClaims(ctx, ids[0], "", 1))(f)))
-	f.equal([]arena.Claim{newest, silent}, must(f.AgentClaims(ctx, ids[0], "", 2))(f))
+	f.equal(0, len(must(f.Ratings.AgentClaims(ctx, ids[0], "", 1))(f)))
+	f.equal([]arena.Claim{newest, silent}, must(f.Ratings.AgentClaims(ctx, ids[0], "", 2))(f))
 }
 
 // noShows: threat F5, skips and rate-limit pauses of an agent's newest matches
@@ -220,12 +220,12 @@ func noShows(f *fixture) {
 	f.league("sums")
 	ids := f.agents("a", "b")
 	play := func(m arena.Match, no, attempts int, outcome arena.Outcome) {
-		f.ok(second(f.OpenRound(ctx, m.Lease, round(no), nil)))
+		f.ok(second(f.Matches.OpenRound(ctx, m.Lease, round(no), nil)))
 		said := arena.Answer{MatchID: m.ID, Round: no, AgentID: ids[0], Outcome: outcome, Attempts: attempts}
-		f.ok(second(f.SaveAnswer(ctx, m.Lease, said, nil, nil)))
+		f.ok(second(f.Matches.SaveAnswer(ctx, m.Lease, said, nil, nil)))
 		other := arena.Answer{MatchID: m.ID, Round: no, AgentID: ids[1], Outcome: arena.OutcomeTimeout, Attempts: 1}
-		f.ok(second(f.SaveAnswer(ctx, m.Lease, other, nil, nil)))
-		f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no, Seats: m.Seats, Answers: []arena.Answer{said, other}}, noEvents)))
+		f.ok(second(f.Matches.SaveAnswer(ctx, m.Lease, other, nil, nil)))
+		f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no, Seats: m.Seats, Answers: []arena.Answer{said, other}}, noEvents)))
 	}
 	limited := f.begin("m_01", "trivia", ids...)
 	play(limited, 1, 1, arena.OutcomeRateLimited) // the first round counts like any other
@@ -249,10 +249,10 @@ func noShows(f *fixture) {
 	skip := noShow("m_02", "trivia", 1, arena.OutcomeUnavailable)
 	sums := noShow("m_03", "sums", 2, arena.OutcomeUnavailable)
 	at := func(no int) arena.NoShow { return noShow("m_01", "trivia", no, arena.OutcomeRateLimited) }
-	f.equal([]arena.NoShow{at(1), skip, sums, at(3), at(5)}, must(f.NoShows(ctx, "", ids))(f))
-	f.equal([]arena.NoShow{at(1), skip, at(3), at(5)}, must(f.NoShows(ctx, "trivia", ids))(f))
-	f.equal(0, len(must(f.NoShows(ctx, "", ids[1:]))(f)))
-	f.equal(0, len(must(f.NoShows(ctx, "", nil))(f)))
+	f.equal([]arena.NoShow{at(1), skip, sums, at(3), at(5)}, must(f.Ratings.NoShows(ctx, "", ids))(f))
+	f.equal([]arena.NoShow{at(1), skip, at(3), at(5)}, must(f.Ratings.NoShows(ctx, "trivia", ids))(f))
+	f.equal(0, len(must(f.Ratings.NoShows(ctx, "", ids[1:]))(f)))
+	f.equal(0, len(must(f.Ratings.NoShows(ctx, "", nil))(f)))
 
 	// Only the newest matches of the league that have begun are looked at.
 	more := func(first, last int) {
@@ -262,10 +262,10 @@ func noShows(f *fixture) {
 	}
 	more(4, 2+arena.NoShowMatches)
 	f.match("m_later", "trivia", ids...)
-	f.equal([]arena.NoShow{skip, sums}, must(f.NoShows(ctx, "", ids))(f))
-	f.ok(second(f.EndMatch(ctx, "m_later", arena.MatchCancelled, "", start, event(arena.EventMatchVoid, `{}`))))
+	f.equal([]arena.NoShow{skip, sums}, must(f.Ratings.NoShows(ctx, "", ids))(f))
+	f.ok(second(f.Matches.EndMatch(ctx, "m_later", arena.MatchCancelled, "", start, event(arena.EventMatchVoid, `{}`))))
 	more(3+arena.NoShowMatches, 3+arena.NoShowMatches)
-	f.equal([]arena.NoShow{sums}, must(f.NoShows(ctx, "", ids))(f))
+	f.equal([]arena.NoShow{sums}, must(f.Ratings.NoShows(ctx, "", ids))(f))
 }
 
 // evidence: the newest matches that are over, with answers, tasks and rated
@@ -279,29 +279,29 @@ func evidence(f *fixture) {
 		m := f.begin(id, league, agents...)
 		r := round(1)
 		r.Task.Source = "pk_1/" + id
-		f.ok(second(f.OpenRound(ctx, m.Lease, r, nil)))
+		f.ok(second(f.Matches.OpenRound(ctx, m.Lease, r, nil)))
 		var answers []arena.Answer
 		for i, agent := range agents {
 			a := arena.Answer{Round: 1, AgentID: agent, Outcome: arena.OutcomeAnswered, Body: &arena.AnswerBody{Answer: "said by " + agent}}
 			if id == "m_3" && i == 1 {
 				a.Outcome, a.Body = arena.OutcomeTimeout, nil
 			}
-			f.ok(second(f.SaveAnswer(ctx, m.Lease, a, nil, nil)))
+			f.ok(second(f.Matches.SaveAnswer(ctx, m.Lease, a, nil, nil)))
 			a.Points, a.Judged = arena.Points(333*(1-i)), true
 			answers = append(answers, a)
 		}
-		f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats, Answers: answers}, noEvents)))
+		f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats, Answers: answers}, noEvents)))
 		changes := moves(m)
 		if !rated {
 			changes = func(map[string]arena.Rating) []arena.RatingChange { return nil }
 		}
-		f.ok(second(f.Settle(ctx, m.Lease, result(m, rated), start, changes, finished)))
+		f.ok(second(f.Matches.Settle(ctx, m.Lease, result(m, rated), start, changes, finished)))
 	}
 	play("m_1", "trivia", true, ids[0], ids[1])
 	play("m_2", "other", true, ids[0], ids[1])
 	play("m_3", "trivia", false, ids[2], ids[0])
 
-	e := must(f.Evidence(ctx, "trivia", 10))(f)
+	e := must(f.Ratings.Evidence(ctx, "trivia", 10))(f)
 	f.equal(2, e.Matches)
 	f.equal(3, len(e.Answers)) // one timed out
 	first := e.Answers[0]
@@ -313,17 +313,17 @@ func evidence(f *fixture) {
 	f.equal(1, len(e.Duels))
 	f.equal([]arena.RatedSeat{{AgentID: ids[0], OwnerID: "ow_a", Place: 1}, {AgentID: ids[1], OwnerID: "ow_b", Place: 2}}, e.Duels[0].Seats)
 
-	e = must(f.Evidence(ctx, "trivia", 1))(f)
+	e = must(f.Ratings.Evidence(ctx, "trivia", 1))(f)
 	f.equal(1, e.Matches)
 	f.equal("m_3", e.Answers[0].MatchID)
-	f.equal(arena.Evidence{League: "none"}, must(f.Evidence(ctx, "none", 10))(f))
-	_, err := f.Evidence(ctx, "trivia", 0)
+	f.equal(arena.Evidence{League: "none"}, must(f.Ratings.Evidence(ctx, "none", 10))(f))
+	_, err := f.Ratings.Evidence(ctx, "trivia", 0)
 	f.fails(arena.CodeInvalid, err)
 
 	for i := range 300 { // more than are read at once
 		play(fmt.Sprintf("m_x%03d", i), "trivia", true, ids[i%2], ids[2])
 	}
-	e = must(f.Evidence(ctx, "trivia", 301))(f)
+	e = must(f.Ratings.Evidence(ctx, "trivia", 301))(f)
 	f.equal(301, e.Matches)
 	f.equal(601, len(e.Answers))
 	f.equal(300, len(e.Duels))
@@ -331,7 +331,7 @@ func evidence(f *fixture) {
 	f.equal("m_x299", e.Answers[600].MatchID)
 
 	f.open("m_y", ids[0], ids[1])
-	f.equal(302, must(f.Evidence(ctx, "trivia", 400))(f).Matches)
+	f.equal(302, must(f.Ratings.Evidence(ctx, "trivia", 400))(f).Matches)
 }
 
 // gamesOfLeagues: games are counted with the end of their match, once, by league
@@ -355,14 +355,14 @@ func gamesOfLeagues(f *fixture) {
 		r := result(m, true)
 		r.Games = games
 		for range 2 { // a runner may ask again
-			f.ok(second(f.Settle(ctx, m.Lease, r, start, moves(m), finished)))
+			f.ok(second(f.Matches.Settle(ctx, m.Lease, r, start, moves(m), finished)))
 		}
 	}
 	end("m_1", "trivia")
 	end("m_2", "trivia")
 	end("m_3", "other")
 	lostMatch := f.begin("m_4", "trivia", ids...)
-	f.ok(second(f.VoidMatch(ctx, lostMatch.Lease, "our fault", lostMatch.Seats, start, event(arena.EventMatchVoid, `{}`))))
+	f.ok(second(f.Matches.VoidMatch(ctx, lostMatch.Lease, "our fault", lostMatch.Seats, start, event(arena.EventMatchVoid, `{}`))))
 
 	want := func(league string, times int) []arena.GameRecord {
 		all := arena.SumGames(games)
@@ -376,9 +376,9 @@ func gamesOfLeagues(f *fixture) {
 		}
 		return all
 	}
-	f.equal(want("trivia", 2), must(f.LeagueGames(ctx, "trivia"))(f))
-	f.equal(want("other", 1), must(f.LeagueGames(ctx, "other"))(f))
-	f.equal(0, len(must(f.LeagueGames(ctx, "none"))(f)))
-	f.equal(append(want("other", 1)[:2], want("trivia", 2)[:2]...), must(f.AgentGames(ctx, ids[0]))(f))
-	f.equal(0, len(must(f.AgentGames(ctx, "ag_none"))(f)))
+	f.equal(want("trivia", 2), must(f.Games.LeagueGames(ctx, "trivia"))(f))
+	f.equal(want("other", 1), must(f.Games.LeagueGames(ctx, "other"))(f))
+	f.equal(0, len(must(f.Games.LeagueGames(ctx, "none"))(f)))
+	f.equal(append(want("other", 1)[:2], want("trivia", 2)[:2]...), must(f.Games.AgentGames(ctx, ids[0]))(f))
+	f.equal(0, len(must(f.Games.AgentGames(ctx, "ag_none"))(f)))
 }

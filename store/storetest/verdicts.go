@@ -23,15 +23,15 @@ func verdicts(f *fixture) {
 	ids := f.agents("a", "b")
 	m := f.open("m_1", ids...)
 	a := fullAnswer(ids[0])
-	f.ok(second(f.SaveAnswer(ctx, m.Lease, a, nil, nil)))
+	f.ok(second(f.Matches.SaveAnswer(ctx, m.Lease, a, nil, nil)))
 	v := verdictOf(1, ids[0], ids[1])
 	closing := arena.RoundClose{Round: 1, Seats: m.Seats, Verdict: v, Answers: []arena.Answer{{AgentID: ids[0], Outcome: a.Outcome, Points: 1000, Judged: true}}}
-	f.ok(second(f.CloseRound(ctx, m.Lease, closing, noEvents)))
-	f.ok(second(f.CloseRound(ctx, m.Lease, closing, noEvents))) // again: one verdict
+	f.ok(second(f.Matches.CloseRound(ctx, m.Lease, closing, noEvents)))
+	f.ok(second(f.Matches.CloseRound(ctx, m.Lease, closing, noEvents))) // again: one verdict
 	v.MatchID = "m_1"
-	f.equal([]arena.Verdict{v}, must(f.Verdicts(ctx, "m_1"))(f))
-	f.equal([]arena.Verdict{v}, must(f.LeagueVerdicts(ctx, "trivia", 10))(f))
-	f.equal(0, len(must(f.LeagueVerdicts(ctx, "none", 10))(f)))
+	f.equal([]arena.Verdict{v}, must(f.Matches.Verdicts(ctx, "m_1"))(f))
+	f.equal([]arena.Verdict{v}, must(f.Matches.LeagueVerdicts(ctx, "trivia", 10))(f))
+	f.equal(0, len(must(f.Matches.LeagueVerdicts(ctx, "none", 10))(f)))
 
 	// Another look.
 	again := v
@@ -41,24 +41,24 @@ func verdicts(f *fixture) {
 		s.Points, s.Place = arena.Points(i), 2-i
 		look.Seats = append(look.Seats, s)
 	}
-	f.fails(arena.CodeConflict, f.SaveRescore(ctx, look))
+	f.fails(arena.CodeConflict, f.Matches.SaveRescore(ctx, look))
 	f.settle(m, start)
-	f.ok(f.SaveRescore(ctx, look))
-	f.equal([]arena.Verdict{v, again}, must(f.Verdicts(ctx, "m_1"))(f))
-	f.equal([]arena.Verdict{v}, must(f.LeagueVerdicts(ctx, "trivia", 10))(f))
-	f.equal(arena.Points(7), must(f.Answers(ctx, "m_1"))(f)[0].Points)
-	seats := must(f.Match(ctx, "m_1"))(f).Seats
+	f.ok(f.Matches.SaveRescore(ctx, look))
+	f.equal([]arena.Verdict{v, again}, must(f.Matches.Verdicts(ctx, "m_1"))(f))
+	f.equal([]arena.Verdict{v}, must(f.Matches.LeagueVerdicts(ctx, "trivia", 10))(f))
+	f.equal(arena.Points(7), must(f.Matches.Answers(ctx, "m_1"))(f)[0].Points)
+	seats := must(f.Matches.Match(ctx, "m_1"))(f).Seats
 	f.equal([]int{2, 1}, []int{seats[0].Place, seats[1].Place})
 	look.Answers = []arena.Answer{{Round: 1, AgentID: ids[0], Outcome: arena.OutcomeVoid, Reason: arena.ReasonRemoved}}
-	before := must(f.AgentCauses(ctx, ids[0]))(f)
-	f.ok(f.SaveRescore(ctx, look))
-	f.ok(f.SaveRescore(ctx, look)) // again: counted once
-	voided := must(f.Answers(ctx, "m_1"))(f)[0]
+	before := must(f.Ratings.AgentCauses(ctx, ids[0]))(f)
+	f.ok(f.Matches.SaveRescore(ctx, look))
+	f.ok(f.Matches.SaveRescore(ctx, look)) // again: counted once
+	voided := must(f.Matches.Answers(ctx, "m_1"))(f)[0]
 	f.equal([]any{arena.OutcomeVoid, arena.ReasonRemoved, arena.Points(0)}, []any{voided.Outcome, voided.Reason, voided.Points})
-	causes := must(f.AgentCauses(ctx, ids[0]))(f)
+	causes := must(f.Ratings.AgentCauses(ctx, ids[0]))(f)
 	f.equal([]int{before[a.Outcome] - 1, 1}, []int{causes[a.Outcome], causes[arena.OutcomeVoid]})
 	look.MatchID = "m_none"
-	f.fails(arena.CodeNotFound, f.SaveRescore(ctx, look))
+	f.fails(arena.CodeNotFound, f.Matches.SaveRescore(ctx, look))
 }
 
 func votes(f *fixture) {
@@ -67,32 +67,32 @@ func votes(f *fixture) {
 	ids := f.agents("a", "b")
 	m := f.open("m_1", ids...)
 	vote := arena.Vote{MatchID: "m_1", Round: 1, Voter: [32]byte{1}, Address: [32]byte{9}, Choice: ids[0], Other: ids[1], At: start}
-	f.ok(f.SaveVote(ctx, vote, 2))
+	f.ok(f.Matches.SaveVote(ctx, vote, 2))
 	vote.Choice, vote.Other = ids[1], ids[0] // the last one counts
-	f.ok(f.SaveVote(ctx, vote, 2))
+	f.ok(f.Matches.SaveVote(ctx, vote, 2))
 	other := vote
 	other.Voter, other.At = [32]byte{2}, start.Add(time.Second)
-	f.ok(f.SaveVote(ctx, other, 2))
+	f.ok(f.Matches.SaveVote(ctx, other, 2))
 	third := vote
 	third.Voter = [32]byte{3}
-	f.fails(arena.CodeRateLimited, f.SaveVote(ctx, third, 2))
+	f.fails(arena.CodeRateLimited, f.Matches.SaveVote(ctx, third, 2))
 	third.Address = [32]byte{8}
 	third.At = start.Add(2 * time.Second)
-	f.ok(f.SaveVote(ctx, third, 2))
-	f.equal([]arena.Vote{vote, other, third}, must(f.Votes(ctx, "m_1", 1))(f))
+	f.ok(f.Matches.SaveVote(ctx, third, 2))
+	f.equal([]arena.Vote{vote, other, third}, must(f.Matches.Votes(ctx, "m_1", 1))(f))
 	// A site has more than a network, and not without end. Threat V5.
 	for i := range byte(2 * arena.SiteFactor) {
 		of := arena.Vote{MatchID: "m_1", Round: 1, Voter: [32]byte{4, i}, Address: [32]byte{7, i}, Site: [32]byte{6}, Choice: ids[0], Other: ids[1], At: start}
-		f.ok(f.SaveVote(ctx, of, 2))
+		f.ok(f.Matches.SaveVote(ctx, of, 2))
 	}
 	more := arena.Vote{MatchID: "m_1", Round: 1, Voter: [32]byte{5}, Address: [32]byte{5}, Site: [32]byte{6}, Choice: ids[0], Other: ids[1], At: start}
-	f.fails(arena.CodeRateLimited, f.SaveVote(ctx, more, 2))
+	f.fails(arena.CodeRateLimited, f.Matches.SaveVote(ctx, more, 2))
 	more.Site = [32]byte{5}
-	f.ok(f.SaveVote(ctx, more, 2))
+	f.ok(f.Matches.SaveVote(ctx, more, 2))
 
-	f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
-	f.fails(arena.CodeConflict, f.SaveVote(ctx, vote, 2))
-	f.equal(0, len(must(f.Votes(ctx, "m_1", 2))(f)))
+	f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
+	f.fails(arena.CodeConflict, f.Matches.SaveVote(ctx, vote, 2))
+	f.equal(0, len(must(f.Matches.Votes(ctx, "m_1", 2))(f)))
 }
 
 func auditLog(f *fixture) {
@@ -103,22 +103,22 @@ func auditLog(f *fixture) {
 			ID: fmt.Sprintf("au_%d", i), At: start, Actor: "admin", Token: "to_1", Action: "league.start", Target: "trivia",
 			Before: json.RawMessage(`{"status":"open"}`), After: json.RawMessage(`{}`),
 		}
-		f.ok(f.Audit(ctx, e))
+		f.ok(f.Operations.Audit(ctx, e))
 		want = append([]arena.AuditEntry{e}, want...)
 	}
-	first, next, err := f.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 2})
+	first, next, err := f.Operations.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 2})
 	f.ok(err)
 	f.equal(want[:2], first)
-	rest, next, err := f.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 2, Cursor: next})
+	rest, next, err := f.Operations.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 2, Cursor: next})
 	f.ok(err)
 	f.equal(want[2:], rest)
 	f.equal("", next)
 
 	other := want[0]
 	other.ID, other.Actor, other.Action, other.Target = "au_3", "ow_1", "agent.pause", "ag_1"
-	f.ok(f.Audit(ctx, other))
+	f.ok(f.Operations.Audit(ctx, other))
 	for find, n := range map[string]int{"ow_1": 1, "ag_1": 1, "agent.pause": 1, "admin": 3, "league.start": 3, "trivi": 0} {
-		found, _, err := f.AuditLog(ctx, arena.AuditFilter{Find: find}, arena.Page{Limit: 9})
+		found, _, err := f.Operations.AuditLog(ctx, arena.AuditFilter{Find: find}, arena.Page{Limit: 9})
 		f.ok(err)
 		f.equal(n, len(found))
 	}
@@ -127,13 +127,13 @@ func auditLog(f *fixture) {
 func fits(f *fixture) {
 	ctx := f.t.Context()
 	f.league("trivia")
-	f.equal(arena.Fit{League: "trivia"}, must(f.Fit(ctx, "trivia"))(f))
+	f.equal(arena.Fit{League: "trivia"}, must(f.Leagues.Fit(ctx, "trivia"))(f))
 	fit := arena.Fit{League: "trivia", Settlement: 3, At: start, Lines: []arena.FitLine{{
 		AgentID: "ag_a", Rating: 1_512_345, Low: 1_400_000, High: 1_600_000, RankLow: 1, RankHigh: 3,
 	}}}
-	f.ok(f.SaveFit(ctx, arena.Fit{League: "trivia", At: start}))
-	f.ok(f.SaveFit(ctx, fit))
-	f.equal(fit, must(f.Fit(ctx, "trivia"))(f))
+	f.ok(f.Leagues.SaveFit(ctx, arena.Fit{League: "trivia", At: start}))
+	f.ok(f.Leagues.SaveFit(ctx, fit))
+	f.equal(fit, must(f.Leagues.Fit(ctx, "trivia"))(f))
 }
 
 // rebuild: a second look that changes nothing leaves everything as it is; one
@@ -147,25 +147,25 @@ func rebuild(f *fixture) {
 		f.settle(f.begin(fmt.Sprintf("m_%d", i), "trivia", ids[i%3], ids[(i+1)%3]), start.Add(time.Duration(i)*time.Minute))
 	}
 	f.settle(f.begin("m_s", "sums", ids...), start)
-	results := must(f.RatedResults(ctx, "trivia", 0, 10))(f)
+	results := must(f.Leagues.RatedResults(ctx, "trivia", 0, 10))(f)
 	f.equal(5, len(results))
 	f.equal([]arena.RatedSeat{{AgentID: "ag_a", OwnerID: "ow_a", Place: 1}, {AgentID: "ag_b", OwnerID: "ow_b", Place: 2}}, results[0].Seats)
-	f.equal(2, len(must(f.RatedResults(ctx, "trivia", 3, 10))(f)))
+	f.equal(2, len(must(f.Leagues.RatedResults(ctx, "trivia", 3, 10))(f)))
 
 	state := func() (table []arena.Rating, settled []arena.Settlement) {
-		for _, s := range must(f.Standings(ctx, "trivia", start))(f) {
+		for _, s := range must(f.Leagues.Standings(ctx, "trivia", start))(f) {
 			table = append(table, s.Rating)
 		}
-		return table, must(f.Settlements(ctx, "", 0, 100))(f)
+		return table, must(f.Ratings.Settlements(ctx, "", 0, 100))(f)
 	}
 	table, settled := state()
 	same := func(m arena.Match, _ []arena.Answer, before map[string]arena.Rating) []arena.RatingChange {
 		return moves(m)(before)
 	}
 	fit := arena.Fit{League: "trivia", Settlement: 5, At: start, Lines: []arena.FitLine{{AgentID: ids[0], Rating: 1_500_001}}}
-	f.ok(f.SaveFit(ctx, fit))
-	f.equal(0, must(f.RebuildRatings(ctx, "trivia", same))(f))
-	f.equal(fit, must(f.Fit(ctx, "trivia"))(f))
+	f.ok(f.Leagues.SaveFit(ctx, fit))
+	f.equal(0, must(f.Ratings.RebuildRatings(ctx, "trivia", same))(f))
+	f.equal(fit, must(f.Leagues.Fit(ctx, "trivia"))(f))
 	table2, settled2 := state()
 	f.equal(table, table2)
 	f.equal(settled, settled2)
@@ -181,15 +181,15 @@ func rebuild(f *fixture) {
 		}
 		return changes
 	}
-	f.equal(3, must(f.RebuildRatings(ctx, "trivia", turned))(f))
+	f.equal(3, must(f.Ratings.RebuildRatings(ctx, "trivia", turned))(f))
 	fit.Settlement = 0 // out of date, and shown until there is a newer one
-	f.equal(fit, must(f.Fit(ctx, "trivia"))(f))
-	if _, err := f.CheckRatings(ctx); err != nil {
+	f.equal(fit, must(f.Leagues.Fit(ctx, "trivia"))(f))
+	if _, err := f.Ratings.CheckRatings(ctx); err != nil {
 		f.t.Fatal(err)
 	}
-	seat := must(f.Match(ctx, "m_2"))(f).Seats[0]
+	seat := must(f.Matches.Match(ctx, "m_2"))(f).Seats[0]
 	f.equal(new(arena.MilliElo(-10_000)), seat.Delta)
-	f.equal(3, must(f.RebuildRatings(ctx, "trivia", func(m arena.Match, a []arena.Answer, b map[string]arena.Rating) []arena.RatingChange {
+	f.equal(3, must(f.Ratings.RebuildRatings(ctx, "trivia", func(m arena.Match, a []arena.Answer, b map[string]arena.Rating) []arena.RatingChange {
 		if m.ID != "m_2" {
 			return turned(m, a, b)
 		}
@@ -198,7 +198,7 @@ func rebuild(f *fixture) {
 	table2, settled2 = state()
 	f.equal(table, table2)
 	f.equal(settled, settled2)
-	_, err := f.RebuildRatings(ctx, "trivia", func(arena.Match, []arena.Answer, map[string]arena.Rating) []arena.RatingChange { return nil })
+	_, err := f.Ratings.RebuildRatings(ctx, "trivia", func(arena.Match, []arena.Answer, map[string]arena.Rating) []arena.RatingChange { return nil })
 	if err == nil {
 		f.t.Fatal("a rebuild that forgets changes was stored")
 	}
@@ -216,18 +216,18 @@ func eraseReasons(f *fixture) {
 	var want []arena.Verdict
 	for no := range 3 {
 		if no > 0 {
-			f.ok(second(f.OpenRound(ctx, m.Lease, round(no+1), nil)))
+			f.ok(second(f.Matches.OpenRound(ctx, m.Lease, round(no+1), nil)))
 		}
 		v := verdictOf(no+1, ids[0], ids[1])
-		f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no + 1, Seats: m.Seats, Verdict: v}, noEvents)))
+		f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no + 1, Seats: m.Seats, Verdict: v}, noEvents)))
 		v.MatchID = "m_1"
 		want = append(want, v)
 	}
 	f.settle(m, start)
-	f.ok(f.EraseTexts(ctx, arena.TextErasure{MatchID: "m_1", AgentID: ids[1], Round: 2, Notice: "hidden"}))
+	f.ok(f.Matches.EraseTexts(ctx, arena.TextErasure{MatchID: "m_1", AgentID: ids[1], Round: 2, Notice: "hidden"}))
 	want[1].Ballots[0].Reason, want[2].Ballots[0].Reason = "", ""
-	f.equal(want, must(f.Verdicts(ctx, "m_1"))(f))
-	f.ok(f.EraseTexts(ctx, arena.TextErasure{MatchID: "m_1", AgentID: ids[0]}))
+	f.equal(want, must(f.Matches.Verdicts(ctx, "m_1"))(f))
+	f.ok(f.Matches.EraseTexts(ctx, arena.TextErasure{MatchID: "m_1", AgentID: ids[0]}))
 	want[0].Ballots[0].Reason = ""
-	f.equal(want, must(f.Verdicts(ctx, "m_1"))(f))
+	f.equal(want, must(f.Matches.Verdicts(ctx, "m_1"))(f))
 }

@@ -14,7 +14,7 @@ func reopen(f *fixture) {
 	ids := f.agents("a", "b", "c", "d")
 	f.settle(f.open("m_1", ids[0], ids[1]), start)
 	m := f.open("m_2", ids[2], ids[3])
-	f.ok(second(f.SaveAnswer(ctx, m.Lease, func() arena.Answer { a := fullAnswer(ids[2]); a.MatchID = "m_2"; return a }(), nil, nil)))
+	f.ok(second(f.Matches.SaveAnswer(ctx, m.Lease, func() arena.Answer { a := fullAnswer(ids[2]); a.MatchID = "m_2"; return a }(), nil, nil)))
 
 	type state struct {
 		Counts      arena.Counts
@@ -25,12 +25,12 @@ func reopen(f *fixture) {
 		Settlements []arena.Settlement
 	}
 	read := func(s *store.Store) state {
-		matches, _, err := s.Matches(ctx, arena.MatchFilter{}, arena.Page{Limit: 100})
+		matches, _, err := s.Matches.Matches(ctx, arena.MatchFilter{}, arena.Page{Limit: 100})
 		f.ok(err)
 		return state{
-			Counts: must(s.Counts(ctx))(f), Matches: matches, Log: must(s.EventsAfter(ctx, "m_1", 0, 100))(f),
-			Answers: must(s.Answers(ctx, "m_2"))(f), Standings: must(s.Standings(ctx, "trivia", start))(f),
-			Settlements: must(s.Settlements(ctx, "", 0, 100))(f),
+			Counts: must(s.Operations.Counts(ctx))(f), Matches: matches, Log: must(s.Matches.EventsAfter(ctx, "m_1", 0, 100))(f),
+			Answers: must(s.Matches.Answers(ctx, "m_2"))(f), Standings: must(s.Leagues.Standings(ctx, "trivia", start))(f),
+			Settlements: must(s.Ratings.Settlements(ctx, "", 0, 100))(f),
 		}
 	}
 	before := read(f.Store)
@@ -48,8 +48,8 @@ func closed(f *fixture) {
 	ctx := f.t.Context()
 	f.ok(f.Close())
 	f.ok(f.Close())
-	f.fails(arena.CodeUnavailable, f.CreateOwner(ctx, arena.Owner{ID: "ow_1", Name: "x"}, token("to_1", "ow_1")))
-	if _, err := f.Leagues(ctx); err == nil {
+	f.fails(arena.CodeUnavailable, f.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow_1", Name: "x"}, token("to_1", "ow_1")))
+	if _, err := f.Leagues.Leagues(ctx); err == nil {
 		f.t.Fatal("a closed store was read")
 	}
 	if err := f.Ping(ctx); err == nil {
@@ -64,45 +64,45 @@ func strangeText(f *fixture) {
 	f.league("trivia")
 	for _, text := range []string{"'", `"; DROP TABLE owners; --`, "\x00", "a\xffb", "%", "\u2028"} {
 		calls := map[string]error{
-			"Owner":      second(f.Owner(ctx, text)),
-			"Agent":      second(f.Agent(ctx, text)),
-			"League":     second(f.League(ctx, text)),
-			"Match":      second(f.Match(ctx, text)),
-			"Pack":       second(f.Pack(ctx, text)),
-			"Task":       second(f.Task(ctx, text, 0)),
-			"Standings":  second(f.Standings(ctx, text, start)),
-			"Enter":      f.Enter(ctx, "trivia", text, start),
-			"Withdraw":   f.Withdraw(ctx, text, text, start),
-			"Revoke":     f.RevokeToken(ctx, text, text),
-			"Append":     second(f.AppendEvents(ctx, text, text, nil)),
-			"Release":    f.ReleaseLease(ctx, arena.Lease{MatchID: text}),
-			"Cooldowns":  second(f.Cooldowns(ctx, []string{text}, start)),
-			"AuditLog":   third(f.AuditLog(ctx, arena.AuditFilter{Find: text}, arena.Page{Limit: 1})),
-			"AgentsByID": second(f.AgentsByID(ctx, []string{text})),
+			"Owner":      second(f.Accounts.Owner(ctx, text)),
+			"Agent":      second(f.Agents.Agent(ctx, text)),
+			"League":     second(f.Leagues.League(ctx, text)),
+			"Match":      second(f.Matches.Match(ctx, text)),
+			"Pack":       second(f.Packs.Pack(ctx, text)),
+			"Task":       second(f.Packs.Task(ctx, text, 0)),
+			"Standings":  second(f.Leagues.Standings(ctx, text, start)),
+			"Enter":      f.Leagues.Enter(ctx, "trivia", text, start),
+			"Withdraw":   f.Leagues.Withdraw(ctx, text, text, start),
+			"Revoke":     f.Accounts.RevokeToken(ctx, text, text),
+			"Append":     second(f.Matches.AppendEvents(ctx, text, text, nil)),
+			"Release":    f.Matches.ReleaseLease(ctx, arena.Lease{MatchID: text}),
+			"Cooldowns":  second(f.Agents.Cooldowns(ctx, []string{text}, start)),
+			"AuditLog":   third(f.Operations.AuditLog(ctx, arena.AuditFilter{Find: text}, arena.Page{Limit: 1})),
+			"AgentsByID": second(f.Agents.AgentsByID(ctx, []string{text})),
 
-			"Agents/owner":     third(f.Agents(ctx, arena.AgentFilter{OwnerID: text}, arena.Page{Limit: 1})),
-			"Agents/league":    third(f.Agents(ctx, arena.AgentFilter{League: text}, arena.Page{Limit: 1})),
-			"Agents/query":     third(f.Agents(ctx, arena.AgentFilter{Query: text}, arena.Page{Limit: 1})),
-			"Matches/league":   third(f.Matches(ctx, arena.MatchFilter{League: text}, arena.Page{Limit: 1})),
-			"Matches/agent":    third(f.Matches(ctx, arena.MatchFilter{AgentID: text}, arena.Page{Limit: 1})),
-			"Matches/name":     third(f.Matches(ctx, arena.MatchFilter{Query: text}, arena.Page{Limit: 1})),
-			"Matches/opponent": third(f.Matches(ctx, arena.MatchFilter{AgentID: text, OpponentID: text}, arena.Page{Limit: 1})),
-			"Matches/status":   third(f.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchStatus(text)}}, arena.Page{Limit: 1})),
-			"Deliveries/agent": third(f.Deliveries(ctx, arena.DeliveryFilter{AgentID: text}, arena.Page{Limit: 1})),
-			"Deliveries/match": third(f.Deliveries(ctx, arena.DeliveryFilter{AgentID: "ag_1", MatchID: text}, arena.Page{Limit: 1})),
-			"Seasons":          third(f.Seasons(ctx, text, arena.Page{Limit: 1})),
-			"AgentRatings":     second(f.AgentRatings(ctx, []string{text})),
-			"RatingHistory":    second(f.RatingHistory(ctx, text, text, 1)),
-			"AgentClaims":      second(f.AgentClaims(ctx, text, text, 1)),
-			"AgentResults":     second(f.AgentResults(ctx, text, 1)),
-			"AgentCauses":      second(f.AgentCauses(ctx, text)),
-			"Opponents":        second(f.Opponents(ctx, text)),
-			"Uptime":           second(f.Uptime(ctx, text, start)),
-			"Evidence":         second(f.Evidence(ctx, text, 1)),
-			"EventsAfter":      second(f.EventsAfter(ctx, text, 0, 1)),
-			"Verdicts":         second(f.Verdicts(ctx, text)),
-			"NoShows":          second(f.NoShows(ctx, text, []string{text})),
-			"SeenNoShows":      second(f.SeenNoShows(ctx, text)),
+			"Agents/owner":     third(f.Agents.Agents(ctx, arena.AgentFilter{OwnerID: text}, arena.Page{Limit: 1})),
+			"Agents/league":    third(f.Agents.Agents(ctx, arena.AgentFilter{League: text}, arena.Page{Limit: 1})),
+			"Agents/query":     third(f.Agents.Agents(ctx, arena.AgentFilter{Query: text}, arena.Page{Limit: 1})),
+			"Matches/league":   third(f.Matches.Matches(ctx, arena.MatchFilter{League: text}, arena.Page{Limit: 1})),
+			"Matches/agent":    third(f.Matches.Matches(ctx, arena.MatchFilter{AgentID: text}, arena.Page{Limit: 1})),
+			"Matches/name":     third(f.Matches.Matches(ctx, arena.MatchFilter{Query: text}, arena.Page{Limit: 1})),
+			"Matches/opponent": third(f.Matches.Matches(ctx, arena.MatchFilter{AgentID: text, OpponentID: text}, arena.Page{Limit: 1})),
+			"Matches/status":   third(f.Matches.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchStatus(text)}}, arena.Page{Limit: 1})),
+			"Deliveries/agent": third(f.Agents.Deliveries(ctx, arena.DeliveryFilter{AgentID: text}, arena.Page{Limit: 1})),
+			"Deliveries/match": third(f.Agents.Deliveries(ctx, arena.DeliveryFilter{AgentID: "ag_1", MatchID: text}, arena.Page{Limit: 1})),
+			"Seasons":          third(f.Leagues.Seasons(ctx, text, arena.Page{Limit: 1})),
+			"AgentRatings":     second(f.Ratings.AgentRatings(ctx, []string{text})),
+			"RatingHistory":    second(f.Ratings.RatingHistory(ctx, text, text, 1)),
+			"AgentClaims":      second(f.Ratings.AgentClaims(ctx, text, text, 1)),
+			"AgentResults":     second(f.Ratings.AgentResults(ctx, text, 1)),
+			"AgentCauses":      second(f.Ratings.AgentCauses(ctx, text)),
+			"Opponents":        second(f.Ratings.Opponents(ctx, text)),
+			"Uptime":           second(f.Agents.Uptime(ctx, text, start)),
+			"Evidence":         second(f.Ratings.Evidence(ctx, text, 1)),
+			"EventsAfter":      second(f.Matches.EventsAfter(ctx, text, 0, 1)),
+			"Verdicts":         second(f.Matches.Verdicts(ctx, text)),
+			"NoShows":          second(f.Ratings.NoShows(ctx, text, []string{text})),
+			"SeenNoShows":      second(f.Ratings.SeenNoShows(ctx, text)),
 		}
 		for name, err := range calls {
 			var known *arena.Error

@@ -22,6 +22,7 @@ import (
 	"github.com/agora-arena/arena/protocol/mailbox"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 	"github.com/agora-arena/arena/store"
+	rows "github.com/agora-arena/arena/store/mailbox"
 	"github.com/agora-arena/arena/store/storetest"
 )
 
@@ -44,7 +45,7 @@ type node struct {
 
 // revoking is a store in which tokens can be revoked.
 type revoking struct {
-	*store.Store
+	*rows.PulledTasks
 
 	ids chan string // revoked from now on, one for each look
 }
@@ -77,12 +78,12 @@ func (agents) Agent(_ context.Context, id string) (arena.Agent, error) {
 // sign makes a token of the hash that it covers.
 func sign(c arena.TaskClaims) (string, error) { return c.AgentID + " " + c.BodyHash, nil }
 
-func newStore(t testing.TB) *store.Store {
+func newStore(t testing.TB) *rows.PulledTasks {
 	t.Helper()
 	s, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{Logger: slog.New(slog.DiscardHandler), Now: time.Now})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
-	return s
+	return s.PulledTasks
 }
 
 func newNode(t testing.TB, s pull.Store, n *mailbox.Notifier) *node {
@@ -438,7 +439,7 @@ func TestHub_revoked(t *testing.T) {
 // away is a store that cannot read tasks until it has failed three times after
 // an instant.
 type away struct {
-	*store.Store
+	*rows.PulledTasks
 
 	until  atomic.Int64 // unix ns
 	failed atomic.Int64
@@ -449,14 +450,14 @@ func (a *away) Pulled(ctx context.Context, agentID, taskID string) (arena.Pulled
 	if !late || a.failed.Add(1) <= 3 {
 		return arena.PulledTask{}, arena.Errorf(arena.CodeUnavailable, "the storage is unavailable")
 	}
-	return a.Store.Pulled(ctx, agentID, taskID)
+	return a.PulledTasks.Pulled(ctx, agentID, taskID)
 }
 
 // An answer that came in time counts although the arena cannot read it before
 // the time limit is over.
 func TestDriver_storage_away(t *testing.T) {
 	t.Parallel()
-	s := &away{Store: newStore(t)}
+	s := &away{PulledTasks: newStore(t)}
 	n := newNode(t, s, mailbox.NewNotifier(nil))
 	const limit = time.Second
 	s.until.Store(time.Now().Add(limit + 500*time.Millisecond).UnixNano()) // when the driver looks for the last time

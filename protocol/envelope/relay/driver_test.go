@@ -144,7 +144,7 @@ func TestDriver_table(t *testing.T) {
 	protocoltest.RunOutcomeTable(t, func(t *testing.T, what protocoltest.Does, limit time.Duration) arena.Reply {
 		t.Helper()
 		w := newWorld(t)
-		if err := w.store.PolledRelay(t.Context(), identityOf("ann").DID(), time.Now()); err != nil {
+		if err := w.store.Relay.PolledRelay(t.Context(), identityOf("ann").DID(), time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		w.play(map[protocoltest.Does]func(*player, event){
@@ -197,7 +197,7 @@ func TestDriver_outcomes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			if err := w.store.PolledRelay(t.Context(), identityOf("ann").DID(), time.Now()); err != nil {
+			if err := w.store.Relay.PolledRelay(t.Context(), identityOf("ann").DID(), time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			w.play(c.respond)
@@ -288,7 +288,7 @@ func TestDriver_absent(t *testing.T) {
 	if r := w.send(attempt(short)); r.Outcome != arena.OutcomeUnavailable || r.Reason != "not_polling" {
 		t.Errorf("never there: %+v", r)
 	}
-	if err := w.store.PolledRelay(t.Context(), identityOf("ann").DID(), time.Now().Add(-2*time.Minute)); err != nil {
+	if err := w.store.Relay.PolledRelay(t.Context(), identityOf("ann").DID(), time.Now().Add(-2*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if r := w.send(attempt(short)); r.Outcome != arena.OutcomeUnavailable || r.Reason != "not_polling" {
@@ -412,7 +412,7 @@ func TestDriver_sealed(t *testing.T) {
 	w.events.mu.Unlock()
 
 	last := w.get()
-	_, err := w.store.CloseRound(t.Context(), m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, func([]arena.Event) ([]arena.Event, error) { return nil, nil })
+	_, err := w.store.Matches.CloseRound(t.Context(), m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, func([]arena.Event) ([]arena.Event, error) { return nil, nil })
 	if err == nil {
 		err = w.relay.Sweep(t.Context())
 	}
@@ -483,7 +483,7 @@ func TestDriver_Probe(t *testing.T) {
 		t.Errorf("posted: %+v", h)
 	}
 	g.PublicKey = identityOf("eve").DID()
-	if err := w.store.PolledRelay(t.Context(), g.PublicKey, time.Now().Add(-61*time.Second)); err != nil {
+	if err := w.store.Relay.PolledRelay(t.Context(), g.PublicKey, time.Now().Add(-61*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if h := probe(); h.OK || h.Reason != "not_polling" {

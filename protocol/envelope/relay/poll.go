@@ -280,7 +280,7 @@ func (s *Server) notePoll(ctx context.Context, did string) {
 	}
 	var agent arena.Agent
 	err := s.read(ctx, func() (err error) {
-		agent, err = s.o.Store.AgentByKey(ctx, arena.ProtocolEnvelope, did)
+		agent, err = s.o.Agents.AgentByKey(ctx, arena.ProtocolEnvelope, did)
 		return err
 	})
 	if arena.CodeOf(err) == arena.CodeNotFound {

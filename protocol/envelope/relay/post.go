@@ -77,7 +77,7 @@ func (s *Server) take(r *http.Request, body []byte) (arena.Envelope, error) {
 		return arena.Envelope{}, arena.Errorf(arena.CodeInvalid, "ts is %s or more away from the relay's clock, which is at %s",
 			envelope.Window, s.o.Now().UTC().Format(arena.TimeFormat))
 	}
-	agent, err := s.o.Store.AgentByKey(r.Context(), arena.ProtocolEnvelope, e.Sender.ID)
+	agent, err := s.o.Agents.AgentByKey(r.Context(), arena.ProtocolEnvelope, e.Sender.ID)
 	switch {
 	case err != nil && arena.CodeOf(err) != arena.CodeNotFound:
 		return arena.Envelope{}, fmt.Errorf("sender: %w", err)

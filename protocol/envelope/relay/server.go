@@ -12,6 +12,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/protocol/envelope"
+	"github.com/agora-arena/arena/store"
 )
 
 // version is what /health says: that of the protocol's relay.
@@ -26,8 +27,6 @@ type Store interface {
 	SweepEnvelopes(ctx context.Context, k arena.EnvelopeKeep) (int64, error)
 	PolledRelay(ctx context.Context, key string, at time.Time) error
 	SaveManifest(ctx context.Context, key string, manifest []byte, at time.Time) error
-	// AgentByKey returns the agent whose owner proved to hold a key.
-	AgentByKey(ctx context.Context, protocol, publicKey string) (arena.Agent, error)
 	RelayManifests(ctx context.Context, limit int) ([]arena.RelayKey, error)
 }
 
@@ -46,6 +45,7 @@ type Options struct {
 	Log      *envelope.Log
 	Notifier envelope.Notifier
 	Store    Store
+	Agents   *store.Agents
 	Events   Events
 	// Awake is called when an unavailable agent asks for its tasks, so that it need
 	// not wait for the next check. nil: none is.

@@ -20,7 +20,7 @@ import (
 	"github.com/agora-arena/arena/protocol/envelope"
 	"github.com/agora-arena/arena/protocol/envelope/relay"
 	"github.com/agora-arena/arena/protocol/mailbox"
-	"github.com/agora-arena/arena/store"
+	rows "github.com/agora-arena/arena/store/mailbox"
 )
 
 // Threat L1: what is not signed by its sender, or could be read in two ways,
@@ -49,7 +49,7 @@ func TestThreatL1_nothing_unsigned_is_stored(t *testing.T) {
 		t.Log(name)
 		w.refused(c.status, c.word, w.post(c.body))
 	}
-	if kept, err := w.store.LastEnvelope(t.Context()); err != nil || kept != 0 {
+	if kept, err := w.store.Relay.LastEnvelope(t.Context()); err != nil || kept != 0 {
 		t.Errorf("%d were stored, %v", kept, err)
 	}
 	w.mustPost(good)
@@ -185,7 +185,7 @@ func TestThreatL4_bounds(t *testing.T) {
 	// One key has had its share of the minute.
 	body := make([]byte, 63<<10)
 	for i := range envelope.BytesPerMinute / len(body) {
-		_, _, err := w.store.AddEnvelope(t.Context(), arena.Envelope{
+		_, _, err := w.store.Relay.AddEnvelope(t.Context(), arena.Envelope{
 			ID: fmt.Sprint("old", i), Sender: identityOf("eve").DID(), Type: "STATUS", At: w.now(), ReceivedAt: w.now(), ExpiresAt: w.now(),
 			Digest: sha256.Sum256([]byte{byte(i)}), Body: body,
 		}, arena.EnvelopeRules{Admit: func([]arena.Envelope, *arena.Envelope) error { return nil }})
@@ -203,7 +203,7 @@ func TestThreatL4_bounds(t *testing.T) {
 		if err := w.relay.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		left, err := w.store.Envelopes(t.Context(), arena.EnvelopeQuery{Limit: 1000})
+		left, err := w.store.Relay.Envelopes(t.Context(), arena.EnvelopeQuery{Limit: 1000})
 		if err != nil || len(left) != want {
 			t.Errorf("%d are left, %v; want %d", len(left), err, want)
 		}
@@ -302,7 +302,7 @@ func (b untimed) Await(ctx context.Context, key string, check func(context.Conte
 func gap(t *testing.T, n untimed) (w *world, add func(sender, id, to string, at time.Time) error) {
 	t.Helper()
 	w = newWorld(t, func(o *relay.Options) { o.Notifier = n })
-	log, err := envelope.NewLog(w.store, n, w.self, w.now)
+	log, err := envelope.NewLog(w.store.Relay, n, w.self, w.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,7 +434,7 @@ func TestThreatL5_owner_storage(t *testing.T) {
 // counted is a store that counts looks at the envelopes. While full is set each
 // of them that has a type in its filter waits for it before it ends.
 type counted struct {
-	*store.Store
+	*rows.Relay
 
 	looks, running, most atomic.Int64
 	after                atomic.Int64 // that the last look went on from
@@ -446,7 +446,7 @@ func (c *counted) Envelopes(ctx context.Context, q arena.EnvelopeQuery) ([]arena
 	c.after.Store(q.After)
 	c.most.Store(max(c.most.Load(), c.running.Add(1)))
 	defer c.running.Add(-1)
-	found, err := c.Store.Envelopes(ctx, q)
+	found, err := c.Relay.Envelopes(ctx, q)
 	if c.full != nil && q.Type != "" {
 		<-c.full
 	}
@@ -456,8 +456,9 @@ func (c *counted) Envelopes(ctx context.Context, q arena.EnvelopeQuery) ([]arena
 // pollers are polls in a bubble, whose answers come on got.
 func pollers(t *testing.T, c *counted, notifier *mailbox.Notifier) (w *world, poll func(from, parameters string), got chan answer) {
 	t.Helper()
-	c.Store = openStore(t)
-	w = &world{t: t, store: c.Store, events: &accepted{}}
+	s := openStore(t)
+	c.Relay = s.Relay
+	w = &world{t: t, store: s, events: &accepted{}}
 	w.node(notifier, func(o *relay.Options) { o.Store = c })
 	t.Cleanup(w.relay.Close)
 	got = make(chan answer, 100)

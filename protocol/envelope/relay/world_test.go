@@ -110,15 +110,15 @@ func (w *world) serve(notifier *mailbox.Notifier, change ...func(*relay.Options)
 // node makes the relay, without a network.
 func (w *world) node(notifier *mailbox.Notifier, change ...func(*relay.Options)) {
 	w.t.Helper()
-	key, err := envelope.LoadKey(w.t.Context(), w.store)
+	key, err := envelope.LoadKey(w.t.Context(), w.store.Keys)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.self = envelope.NewIdentity(key, "Arena")
-	if w.log, err = envelope.NewLog(w.store, notifier, w.self, w.now); err != nil {
+	if w.log, err = envelope.NewLog(w.store.Relay, notifier, w.self, w.now); err != nil {
 		w.t.Fatal(err)
 	}
-	o := relay.Options{Log: w.log, Notifier: notifier, Store: w.store, Events: w.events, Addresses: quota.NewSlots(0, ""), Now: w.now, Logger: slog.New(slog.NewTextHandler(w.t.Output(), nil))}
+	o := relay.Options{Log: w.log, Notifier: notifier, Store: w.store.Relay, Agents: w.store.Agents, Events: w.events, Addresses: quota.NewSlots(0, ""), Now: w.now, Logger: slog.New(slog.NewTextHandler(w.t.Output(), nil))}
 	for _, c := range change {
 		c(&o)
 	}
@@ -131,9 +131,9 @@ func (w *world) register(name string) {
 	w.t.Helper()
 	ctx, now := w.t.Context(), time.Now()
 	hash := sha256.Sum256([]byte(name))
-	err := w.store.CreateOwner(ctx, arena.Owner{ID: "ow_" + name, Name: name, CreatedAt: now}, arena.Token{ID: "to_" + name, OwnerID: "ow_" + name, Scope: arena.ScopeOwner, Hash: hash, CreatedAt: now})
+	err := w.store.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow_" + name, Name: name, CreatedAt: now}, arena.Token{ID: "to_" + name, OwnerID: "ow_" + name, Scope: arena.ScopeOwner, Hash: hash, CreatedAt: now})
 	if err == nil {
-		err = w.store.CreateAgent(ctx, arena.Agent{
+		err = w.store.Agents.CreateAgent(ctx, arena.Agent{
 			ID: "ag_" + name, OwnerID: "ow_" + name, Name: name, Protocol: arena.ProtocolEnvelope, PublicKey: identityOf(name).DID(),
 			CreatedAt: now, PassedAt: now, KeyProvedAt: now, Health: arena.Health{MaxConcurrent: 1},
 		})
@@ -279,20 +279,20 @@ func (w *world) openRound(id string, names ...string) arena.Match {
 		Format: arena.FormatLadder, Generator: &arena.GeneratorSpec{Name: "arithmetic"}, Judge: arena.JudgeSpec{Kind: arena.JudgeNumber}, Rounds: 3,
 		TimeLimit: time.Minute, MinSeats: 2, MaxSeats: 2, Visibility: arena.VisibilitySealed, ScoreMode: arena.ScoreMatch,
 	}
-	err := w.store.CreateLeague(ctx, arena.League{Slug: "trivia", Title: "Trivia", Status: arena.LeagueOpen, Settings: settings, CreatedAt: now})
+	err := w.store.Leagues.CreateLeague(ctx, arena.League{Slug: "trivia", Title: "Trivia", Status: arena.LeagueOpen, Settings: settings, CreatedAt: now})
 	m := arena.Match{ID: id, League: "trivia", Status: arena.MatchScheduled, Settings: settings, CreatedAt: now, StartsAt: now.Add(-time.Minute)}
 	for i, name := range names {
 		m.Seats = append(m.Seats, arena.Seat{No: i, AgentID: "ag_" + name, State: arena.SeatActive})
 	}
 	if err == nil {
-		_, err = w.store.CreateMatch(ctx, m, arena.Event{At: now, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)})
+		_, err = w.store.Matches.CreateMatch(ctx, m, arena.Event{At: now, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)})
 	}
 	var claimed []arena.Match
 	if err == nil {
-		claimed, err = w.store.ClaimMatches(ctx, "nd_1", time.Hour, 1)
+		claimed, err = w.store.Matches.ClaimMatches(ctx, "nd_1", time.Hour, 1)
 	}
 	if err == nil {
-		_, err = w.store.StartMatch(ctx, claimed[0].Lease, claimed[0].Seats, now, &arena.Round{No: 1, OpenedAt: now, Task: arena.Task{ID: "tk_1"}}, nil)
+		_, err = w.store.Matches.StartMatch(ctx, claimed[0].Lease, claimed[0].Seats, now, &arena.Round{No: 1, OpenedAt: now, Task: arena.Task{ID: "tk_1"}}, nil)
 	}
 	if err != nil {
 		w.t.Fatal(err)

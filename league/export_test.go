@@ -1,0 +1,4 @@
+package league
+
+// RatingsAdmit is ratingsAdmit.
+var RatingsAdmit = ratingsAdmit
