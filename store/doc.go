@@ -18,9 +18,9 @@
 // functions that it calls inside the transaction. Such a function may be called
 // again, must be quick, and must not call the store.
 //
-// There is one file for each group of rows; groups that stand alone have a package
-// (mailbox, results), built on internal/base and embedded in Store, so that callers see
-// one set of operations. A table is described once, by its
+// Store has a value for each subject: Agents, Leagues, Matches and so on. Subjects
+// whose transactions touch no other subject are packages of their own (mailbox,
+// outbox, people), built on internal/base. A table is described once, by its
 // columns and the fields of its row (db.NewTable), and reads and writes follow
 // the description: to add a column, add a migration and a line there. Statements
 // that compute, such as counts and joins, are written out.
@@ -44,6 +44,5 @@
 // invalid, lease_lost, round_closed and unavailable. A done context returns its
 // own error.
 //
-// server opens it; every other package declares the few methods that it
-// calls. It imports arena, migrations and the packages below it.
+// server opens it; services take it, or the subjects that they need.
 package store
