@@ -9,26 +9,29 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	tracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	span "go.opentelemetry.io/proto/otlp/trace/v1"
+	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/agora-arena/arena/internal/telemetry"
 )
 
 // collector is the other side: it keeps what was exported.
 type collector struct {
-	spans   chan *span.Span
-	metrics chan string // names
+	spans   chan *tracepb.Span
+	metrics chan *metricspb.Metric
 	header  chan string // Authorization of each request
 	status  int
+	body    string
 }
 
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +51,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.header <- r.Header.Get("Authorization")
 	switch r.URL.Path {
 	case "/base/v1/traces":
-		var request tracepb.ExportTraceServiceRequest
+		var request tracepb.TracesData
 		err = proto.Unmarshal(data, &request)
 		for _, resource := range request.GetResourceSpans() {
 			for _, scope := range resource.GetScopeSpans() {
@@ -58,12 +61,12 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	case "/base/v1/metrics":
-		var request metricspb.ExportMetricsServiceRequest
+		var request metricspb.MetricsData
 		err = proto.Unmarshal(data, &request)
 		for _, resource := range request.GetResourceMetrics() {
 			for _, scope := range resource.GetScopeMetrics() {
 				for _, m := range scope.GetMetrics() {
-					c.metrics <- m.GetName()
+					c.metrics <- m
 				}
 			}
 		}
@@ -71,12 +74,14 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		c.status = http.StatusBadRequest
 	}
+	w.Header().Set("Content-Type", "application/x-protobuf")
 	w.WriteHeader(c.status)
+	_, _ = io.WriteString(w, c.body)
 }
 
 func newExporter(t *testing.T, c *collector, change func(*telemetry.Options)) *telemetry.Exporter {
 	t.Helper()
-	c.spans, c.metrics, c.header = make(chan *span.Span, 100), make(chan string, 100), make(chan string, 100)
+	c.spans, c.metrics, c.header = make(chan *tracepb.Span, 100), make(chan *metricspb.Metric, 100), make(chan string, 100)
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
 	base, err := url.Parse(server.URL + "/base")
@@ -122,10 +127,13 @@ func TestExporter(t *testing.T) {
 	if id(seat.GetParentSpanId()) != id(match.GetSpanId()) || id(seat.GetTraceId()) != id(match.GetTraceId()) {
 		t.Error("the span of the seat is not below that of its match")
 	}
+	if seat.GetFlags() != 0x301 || match.GetFlags() != 0x101 { // sampled, and whether the parent is remote
+		t.Errorf("flags of the seat: %#x, of the match: %#x", seat.GetFlags(), match.GetFlags())
+	}
 	if got := seat.GetEndTimeUnixNano() - seat.GetStartTimeUnixNano(); got != uint64(time.Second) {
 		t.Errorf("the span of the seat lasts %d ns", got)
 	}
-	if seat.GetStatus().GetCode() != span.Status_STATUS_CODE_ERROR || match.GetStatus().GetCode() != span.Status_STATUS_CODE_UNSET {
+	if seat.GetStatus().GetCode() != tracepb.Status_STATUS_CODE_ERROR || match.GetStatus().GetCode() != tracepb.Status_STATUS_CODE_UNSET {
 		t.Errorf("status of the seat: %v, of the match: %v", seat.GetStatus(), match.GetStatus())
 	}
 	attributes := map[string]string{}
@@ -135,11 +143,80 @@ func TestExporter(t *testing.T) {
 	if d := cmp.Diff(map[string]string{"arena.match_id": "m_1", "arena.league": "trivia", "arena.status": "finished"}, attributes); d != "" {
 		t.Error(d)
 	}
-	if name := <-c.metrics; name != "arena_test" {
-		t.Errorf("exported %s", name)
+	if m := <-c.metrics; m.GetName() != "arena_test" {
+		t.Errorf("exported %s", m.GetName())
 	}
 	if got := <-c.header; got != "Bearer key" {
 		t.Errorf("Authorization is %q", got)
+	}
+}
+
+// The metrics of /metrics arrive with their kinds, labels and buckets.
+func TestExporter_metrics(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	counter := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "a_total", Help: "A counter."}, []string{"kind"})
+	counter.WithLabelValues("x").Add(3)
+	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "b", Help: "A gauge."})
+	gauge.Set(-1.5)
+	histogram := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "c_seconds", Help: "A histogram.", Buckets: []float64{1, 2}})
+	for _, v := range []float64{0.5, 0.5, 1.5, 9} {
+		histogram.Observe(v)
+	}
+	summary := prometheus.NewSummary(prometheus.SummaryOpts{Name: "d", Help: "A summary.", Objectives: map[float64]float64{0.5: 0.1}})
+	summary.Observe(7)
+	registry.MustRegister(counter, gauge, histogram, summary)
+
+	before := uint64(time.Now().Add(-time.Minute).UnixNano())
+	c := &collector{status: http.StatusOK}
+	e := newExporter(t, c, func(o *telemetry.Options) { o.Metrics = registry })
+	if err := e.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ignoreTimes := cmp.Options{
+		protocmp.Transform(), protocmp.IgnoreFields(&metricspb.NumberDataPoint{}, "start_time_unix_nano", "time_unix_nano"),
+		protocmp.IgnoreFields(&metricspb.HistogramDataPoint{}, "start_time_unix_nano", "time_unix_nano"),
+		protocmp.IgnoreFields(&metricspb.SummaryDataPoint{}, "start_time_unix_nano", "time_unix_nano"),
+	}
+	for _, text := range []string{
+		`name: "a_total" description: "A counter." sum { aggregation_temporality: AGGREGATION_TEMPORALITY_CUMULATIVE is_monotonic: true
+			data_points { as_double: 3 attributes { key: "kind" value { string_value: "x" } } } }`,
+		`name: "b" description: "A gauge." gauge { data_points { as_double: -1.5 } }`,
+		`name: "c_seconds" description: "A histogram." histogram { aggregation_temporality: AGGREGATION_TEMPORALITY_CUMULATIVE
+			data_points { count: 4 sum: 11.5 explicit_bounds: [1, 2] bucket_counts: [2, 1, 1] } }`,
+		`name: "d" description: "A summary." summary { data_points { count: 1 sum: 7 quantile_values { quantile: 0.5 value: 7 } } }`,
+	} {
+		var want metricspb.Metric
+		if err := prototext.Unmarshal([]byte(text), &want); err != nil {
+			t.Fatal(err)
+		}
+		got := <-c.metrics
+		if d := cmp.Diff(&want, got, ignoreTimes); d != "" {
+			t.Error(d)
+		}
+		for _, p := range got.GetSum().GetDataPoints() {
+			if p.GetStartTimeUnixNano() < before || p.GetTimeUnixNano() < p.GetStartTimeUnixNano() {
+				t.Errorf("%s is counted from %d to %d", got.GetName(), p.GetStartTimeUnixNano(), p.GetTimeUnixNano())
+			}
+		}
+	}
+}
+
+// Any OpenTelemetry SDK that samples by ratio decides alike.
+func TestExporter_TraceParent_sample(t *testing.T) {
+	t.Parallel()
+	c := &collector{status: http.StatusOK}
+	e := newExporter(t, c, func(o *telemetry.Options) { o.Ratio = 0.5 })
+	var sampled strings.Builder
+	for n := range 32 {
+		parent := e.TraceParent("m_"+strconv.Itoa(n), 1, "ag_1")
+		sampled.WriteString(parent[len(parent)-1:])
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := "00110101000111110111000011111000"; sampled.String() != want {
+		t.Errorf("sampled %s, want %s", sampled.String(), want)
 	}
 }
 
@@ -179,6 +256,29 @@ func TestExporter_refused(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "Bearer") {
 		t.Error("the key is in the log")
+	}
+}
+
+// A collector may accept a request and reject some of its spans.
+func TestExporter_partialSuccess(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, body, want string }{
+		{"rejected", "\n\v\b\x03\x12\atoo old", "too old"}, // ExportTraceServiceResponse{PartialSuccess: {RejectedSpans: 3, ErrorMessage: "too old"}}
+		{"accepted", "\n\x00", ""},                         // PartialSuccess: {}
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			c := &collector{status: http.StatusOK, body: test.body}
+			e := newExporter(t, c, func(o *telemetry.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+			e.ObserveMatch(telemetry.Match{ID: "m_1"})
+			if err := e.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if logged := log.String(); (logged != "") != (test.want != "") || !strings.Contains(logged, test.want) {
+				t.Errorf("the log has %q, want %q", logged, test.want)
+			}
+		})
 	}
 }
 
