@@ -7,6 +7,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/telemetry"
 	"github.com/agora-arena/arena/match/engine"
+	"github.com/agora-arena/arena/protocol"
 )
 
 // exportEvery is the time between two exports of metrics.
@@ -17,9 +18,13 @@ func (s *Server) newTelemetry(ctx context.Context) (err error) {
 	if s.cfg.OTLPURL == nil {
 		return nil
 	}
+	client, err := protocol.NewOperatorClient(protocol.ClientOptions{})
+	if err != nil {
+		return err
+	}
 	s.telemetry, err = telemetry.New(ctx, telemetry.Options{
-		URL: s.cfg.OTLPURL, Headers: s.cfg.OTLPHeaders, Ratio: s.cfg.TraceRatio, Every: exportEvery,
-		Version: s.version(), Node: s.node, Metrics: s.metrics.registry, Logger: s.log,
+		URL: s.cfg.OTLPURL, Headers: s.cfg.OTLPHeaders, HTTP: client, Ratio: s.cfg.TraceRatio, Every: exportEvery,
+		Version: s.version(), Node: s.node, Metrics: s.metrics.registry, Now: time.Now, Logger: s.log,
 	})
 	return err
 }

@@ -9,6 +9,7 @@
 // An exporter never slows a match: spans wait in a bounded queue, and those that do
 // not fit are dropped.
 //
-// It is an adapter: the only package that imports OpenTelemetry. server
-// makes it.
+// It is an adapter: the only package that imports OpenTelemetry, of which it uses the
+// generated messages alone. The SDK would have nothing to do, since the ids of spans
+// are given and metrics come from Prometheus, and its exporters link grpc.
 package telemetry

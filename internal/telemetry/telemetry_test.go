@@ -2,8 +2,9 @@ package telemetry_test
 
 import (
 	"bytes"
-	"compress/gzip"
+	"context"
 	"encoding/hex"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -11,7 +12,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,15 +38,7 @@ type collector struct {
 }
 
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body := io.Reader(r.Body)
-	if r.Header.Get("Content-Encoding") == "gzip" {
-		var err error
-		if body, err = gzip.NewReader(r.Body); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-	}
-	data, err := io.ReadAll(body)
+	data, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -79,22 +74,26 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, c.body)
 }
 
+// transport passes requests to a handler without a network.
+type transport struct{ http.Handler }
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	t.ServeHTTP(w, r)
+	return w.Result(), r.Context().Err()
+}
+
 func newExporter(t *testing.T, c *collector, change func(*telemetry.Options)) *telemetry.Exporter {
 	t.Helper()
 	c.spans, c.metrics, c.header = make(chan *tracepb.Span, 100), make(chan *metricspb.Metric, 100), make(chan string, 100)
-	server := httptest.NewServer(c)
-	t.Cleanup(server.Close)
-	base, err := url.Parse(server.URL + "/base")
-	if err != nil {
-		t.Fatal(err)
-	}
 	registry := prometheus.NewRegistry()
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "arena_test", Help: "One."})
 	gauge.Set(1)
 	registry.MustRegister(gauge)
 	o := telemetry.Options{
-		URL: base, Headers: map[string]string{"Authorization": "Bearer key"}, Ratio: 1, Every: time.Hour, Version: "v1", Node: "no_1", Metrics: registry,
-		Logger: slog.New(slog.DiscardHandler),
+		URL: &url.URL{Scheme: "http", Host: "collector", Path: "/base"}, Headers: map[string]string{"Authorization": "Bearer key"},
+		HTTP: &http.Client{Transport: transport{c}}, Ratio: 1, Every: time.Hour, Version: "v1", Node: "no_1", Metrics: registry,
+		Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
 		change(&o)
@@ -257,6 +256,91 @@ func TestExporter_refused(t *testing.T) {
 	if strings.Contains(log.String(), "Bearer") {
 		t.Error("the key is in the log")
 	}
+}
+
+// An overloaded collector is asked again: after 5 and 10 seconds, give or take half,
+// or when it says. One that stays overloaded loses the spans after 30 seconds.
+func TestExporter_retries(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name       string
+		retryAfter string
+		failures   int           // before the collector accepts
+		minimum    time.Duration // until the last request
+		maximum    time.Duration
+		lost       bool
+	}{
+		{"twice", "", 2, 7500 * time.Millisecond, 22500 * time.Millisecond, false},
+		{"when told", "20", 1, 20 * time.Second, 20 * time.Second, false},
+		{"in vain", "", 100, 7500 * time.Millisecond, 30 * time.Second, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				var requests int
+				var last time.Time
+				c := &collector{status: http.StatusOK}
+				e := newExporter(t, c, func(o *telemetry.Options) {
+					o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+					o.HTTP.Transport = transport{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						if r.URL.Path == "/base/v1/traces" {
+							requests, last = requests+1, time.Now()
+							if requests <= test.failures {
+								w.Header().Set("Retry-After", test.retryAfter)
+								w.WriteHeader(http.StatusServiceUnavailable)
+								return
+							}
+						}
+						c.ServeHTTP(w, r)
+					})}
+				})
+				start := time.Now()
+				e.ObserveMatch(telemetry.Match{ID: "m_1"})
+				if err := e.Close(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if took := last.Sub(start); took < test.minimum || took > test.maximum {
+					t.Errorf("the last of %d requests was sent after %s", requests, took)
+				}
+				if lost := len(c.spans) == 0; lost != test.lost || lost != strings.Contains(log.String(), "traces were not exported") {
+					t.Errorf("lost: %t, log: %s", lost, log.String())
+				}
+			})
+		})
+	}
+}
+
+// While the collector does not answer, observing blocks nobody, and Close gives up
+// with its context.
+func TestExporter_blocked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{status: http.StatusOK}
+		var requests atomic.Int64
+		e := newExporter(t, c, func(o *telemetry.Options) {
+			o.HTTP.Transport = transport{http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				requests.Add(1)
+				<-r.Context().Done()
+			})}
+		})
+		for n := range 10_000 {
+			e.ObserveMatch(telemetry.Match{ID: strconv.Itoa(n)})
+		}
+		synctest.Wait()
+		if requests.Load() == 0 {
+			t.Error("a full queue waits for the next tick")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if err := e.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close returned %v", err)
+		}
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("Close took %s", took)
+		}
+	})
 }
 
 // A collector may accept a request and reject some of its spans.
