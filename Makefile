@@ -66,6 +66,10 @@ sdk/dist/.built: $(SDK_SOURCES)
 build: ui sdks ## bin/arena with the pages and the SDK packages in it
 	$(LINK) ./cmd/arena
 
+.PHONY: bin/arena
+bin/arena: ui # the same without building the SDK packages
+	$(LINK) ./cmd/arena
+
 .PHONY: bench
 bench: build ## The same, and the benchmarks in bin/arena-bench
 	$(LINK) ./cmd/arena-bench
@@ -132,7 +136,7 @@ test-pages: web/node_modules/.package-lock.json ## The types and the unit tests 
 	npm --prefix web test
 
 .PHONY: test-browser
-test-browser: build ## The pages in headless Chromium, against the real binary
+test-browser: ## The pages in headless Chromium, on recordings and against the real binary
 	scripts/browser-test.sh
 
 .PHONY: bench-page
@@ -142,7 +146,7 @@ bench-page: build ## What the page of a match of 128 seats with 1,000 events a s
 SCREENS := $(CURDIR)/build/screens
 
 .PHONY: screens
-screens: build ## The browser tests, saving screenshots to build/screens
+screens: ## The browser tests, saving screenshots to build/screens
 	SCREENS_DIR=$(SCREENS) scripts/browser-test.sh
 
 .PHONY: docs-screens

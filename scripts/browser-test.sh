@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the browser tests, all files or those named, in headless Chromium against
-# bin/arena with its UI. With SCREENS_DIR set, the tests save screenshots there.
+# Runs the browser tests, all files or those named, in headless Chromium. Each file
+# starts what it needs: recordings, or bin/arena. With SCREENS_DIR set, the tests
+# save screenshots there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,8 +15,8 @@ find_chromium() {
   return 1
 }
 
-make --no-print-directory build
+make --no-print-directory bin/arena
 . scripts/in-memory.sh
 CHROMIUM=${CHROMIUM:-$(find_chromium)}
 export CHROMIUM
-exec scripts/with-demo.sh node web/tests/browser/kit/run.mjs "$@"
+exec node web/tests/browser/kit/run.mjs "$@"

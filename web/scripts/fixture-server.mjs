@@ -1,6 +1,7 @@
-// Plays the fixture world: the API's routes that the page reads, and its
-// WebSocket, in real time. For work on the pages only; nothing of it is built
-// into them. Run alone it also serves dist/: npm run fixture [port] [--empty]
+// Replays the fixture world: the public routes of the API that the pages read,
+// and the WebSocket. The clock is the world's: real time, or held by a test. For
+// work on the pages and their tests only; nothing of it is built into them. Run
+// alone it also serves dist/: npm run fixture [port] [--empty]
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -21,6 +22,7 @@ const MATCH_LEVEL = new Set([
   'agent_left',
 ]);
 const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self' ws: wss:";
+const clockOf = (w) => w.clock?.() ?? Date.now();
 
 /**
  * Adds the world to a server: use(handler) takes its HTTP side.
@@ -28,12 +30,20 @@ const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 's
  * @param {(handler: (req: any, res: any, next: () => void) => void) => void} use
  */
 export function attach(server, use, w = world()) {
-  use((req, res, next) => {
+  use(async (req, res, next) => {
+    await w.frozen;
     const url = new URL(req.url, 'http://local');
     if (!url.pathname.startsWith('/v1/')) return next();
     if (req.method === 'POST') return voted(w, url, req, res);
     const body = route(w, url);
-    res.writeHead(body ? 200 : 404, { 'content-type': body ? 'application/json' : 'application/problem+json' });
+    if (typeof body === 'string') {
+      res.writeHead(200, { 'content-type': 'application/x-ndjson' });
+      return res.end(body);
+    }
+    res.writeHead(body ? 200 : 404, {
+      'content-type': body ? 'application/json' : 'application/problem+json',
+      date: new Date(clockOf(w)).toUTCString(), // the pages set their clock by it
+    });
     res.end(
       JSON.stringify(body ?? { status: 404, code: 'not_found', title: 'Not Found', detail: 'there is no such thing', type: 'about:blank' }),
     );
@@ -62,15 +72,15 @@ function voted(w, url, req, res) {
 
 const list = (items) => ({ items, next_cursor: '' });
 
-/** A part of a list, as many items as the world says. */
+/** A part of a list, as many items as the request or the world asks for. */
 function part(w, url, items) {
   const from = Number(url.searchParams.get('cursor'));
-  const to = from + (w.part ?? 50);
+  const to = from + Number(url.searchParams.get('limit') ?? w.part ?? 50);
   return { items: items.slice(from, to), next_cursor: to < items.length ? String(to) : '' };
 }
 
 function route(w, url) {
-  const now = Date.now();
+  const now = clockOf(w);
   const [, , kind, id, more, sub] = url.pathname.split('/').map(decodeURIComponent);
   const matches = () => [...w.logs.values()].map((l) => matchOf(l, now)).sort((a, b) => b.created_at.localeCompare(a.created_at));
   const agent = w.agents.find((a) => a.agent_id === id);
@@ -87,19 +97,27 @@ function route(w, url) {
       );
     if (more === 'judge') return { league: id, ...w.judges?.[id] };
     if (more === 'standings')
-      return { ...list(standings(w, id)), league: id, frozen: false, drift: 0, ...(ofGames(w, id) ? { first_mover: firstMover } : {}) };
+      return {
+        ...list(w.hidden?.has(id) ? [] : standings(w, id)),
+        league: id,
+        frozen: w.hidden?.has(id) ?? false,
+        drift: 0,
+        ...(ofGames(w, id) ? { first_mover: firstMover } : {}),
+      };
   }
   if (kind === 'matches' && !id) {
-    const [status, league] = [url.searchParams.get('status')?.split(','), url.searchParams.get('league')];
-    const seats = ['agent', 'opponent'].map((name) => url.searchParams.get(name)).filter(Boolean);
-    return list(
-      matches().filter(
-        (m) =>
-          (!status || status.includes(m.status)) &&
-          (!league || m.league === league) &&
-          seats.every((id) => m.seats.some((s) => s.agent_id === id)),
-      ),
+    const want = (name) => url.searchParams.get(name);
+    const seats = [want('agent'), want('opponent')].filter(Boolean);
+    const found = matches().filter(
+      (m) =>
+        (!want('status') || want('status').split(',').includes(m.status)) &&
+        (!want('league') || m.league === want('league')) &&
+        (!want('q') || m.seats.some((s) => s.name.includes(want('q')))) &&
+        (!want('from') || m.created_at >= want('from')) &&
+        (!want('to') || m.created_at < want('to')) &&
+        seats.every((id) => m.seats.some((s) => s.agent_id === id)),
     );
+    return part(w, url, found);
   }
   if (kind === 'banner') return { text: '' };
   if (kind === 'lobby') {
@@ -115,8 +133,17 @@ function route(w, url) {
       banner: { text: '' },
     };
   }
-  if (kind === 'matches' && w.logs.has(id) && !more) return matchOf(w.logs.get(id), now);
-  if (kind === 'agents' && !id) return list(w.agents.filter((a) => a.name.includes(url.searchParams.get('q') ?? '')));
+  if (kind === 'matches' && w.logs.has(id)) {
+    if (!more) return matchOf(w.logs.get(id), now);
+    const shown = w.logs.get(id).filter((e) => Date.parse(e.ts) <= now);
+    if (more === 'events') return shown.map((e) => JSON.stringify(e)).join('\n');
+  }
+  if (kind === 'agents' && !id)
+    return part(
+      w,
+      url,
+      w.agents.filter((a) => a.name.includes(url.searchParams.get('q') ?? '')),
+    );
   if (kind === 'agents' && agent) {
     if (!more) return agent;
     if (more === 'matches') return list(matches().filter((m) => m.status !== 'scheduled' && m.seats.some((s) => s.agent_id === id)));
@@ -191,16 +218,16 @@ function stream(w, query, req, socket) {
   const log = match
     ? (w.logs.get(match) ?? [])
     : wide.filter((e) => !query.get('league') || w.logs.get(e.match_id)[0].league === query.get('league'));
-  let next = match ? Number(query.get('since')) : log.findIndex((e) => Date.parse(e.ts) > Date.now());
+  let next = match ? Number(query.get('since')) : log.findIndex((e) => Date.parse(e.ts) > clockOf(w));
   if (next < 0) next = log.length;
-  const ready = () => log.slice(next).filter((e) => Date.parse(e.ts) <= Date.now());
+  const ready = () => log.slice(next).filter((e) => Date.parse(e.ts) <= clockOf(w));
   say({
     type: 'hello',
     topic: match ? `match:${match}` : 'lobby',
-    seq: match ? (log.findLast((e) => Date.parse(e.ts) <= Date.now())?.seq ?? 0) : 0,
+    seq: match ? (log.findLast((e) => Date.parse(e.ts) <= clockOf(w))?.seq ?? 0) : 0,
     epoch: 'fixture',
   });
-  if (match) say({ match_id: match, ts: new Date().toISOString(), type: 'viewers', count: 17 });
+  if (match) say({ match_id: match, ts: new Date(clockOf(w)).toISOString(), type: 'viewers', count: 17 });
   const tick = () => {
     const now = ready();
     next += now.length;
@@ -233,8 +260,14 @@ export function serve(port = 0, w = world()) {
     api(req, res, () => {
       const path = new URL(req.url, 'http://local').pathname;
       const file = extname(path) && existsSync(dist + path) ? path : path.startsWith('/embed/') ? '/embed.html' : '/index.html';
-      res.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream', 'content-security-policy': POLICY });
-      res.end(readFileSync(dist + file));
+      const short = (req.headers['accept-encoding'] ?? '').includes('br') && existsSync(`${dist}${file}.br`);
+      res.writeHead(200, {
+        'content-type': types[extname(file)] ?? 'application/octet-stream',
+        'content-security-policy': POLICY,
+        'cache-control': file.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
+        ...(short && { 'content-encoding': 'br' }),
+      });
+      res.end(readFileSync(dist + file + (short ? '.br' : '')));
     }),
   );
   attach(server, (handler) => (api = handler), w);

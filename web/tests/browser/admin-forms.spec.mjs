@@ -3,8 +3,10 @@
 //   scripts/browser-test.sh admin-forms.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { demo } from './kit/arena.mjs';
 import { ADMIN, api, heldDuel, id, mapAll, once, open, pair, PATIENCE, send } from './kit/kit.mjs';
 
+await demo();
 const KEPT = { 'arena.admin': ADMIN };
 
 test('a table whose header has empty and repeated names is mapped by the others', { timeout: PATIENCE }, async () => {

@@ -4,10 +4,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { demo } from './kit/arena.mjs';
 import {
   ADMIN,
   api,
   checkPages,
+  everyPage,
+  fits,
   heldDuel,
   id,
   mapAll,
@@ -17,12 +20,14 @@ import {
   pair,
   PATIENCE,
   pick,
+  reachable,
   SCREENS,
   search,
   send,
   until,
 } from './kit/kit.mjs';
 
+await demo();
 const KEPT = { 'arena.admin': ADMIN };
 const text = (page, name) => page.locator(id(name)).textContent();
 const file = (name, ...lines) => ({ name, mimeType: 'application/x-ndjson', buffer: Buffer.from(lines.join('\n')) });
@@ -199,7 +204,7 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
 
 test('a league of debates before a panel is made by the wizard; what is wrong stands at its step', { timeout: PATIENCE }, async (t) => {
   const slug = `panel-${once()}`;
-  const [first, second] = await pair(t); // no agents of other tests: those come and go
+  const [first, second] = await pair(t);
   const motions = (await (await send('GET', '/v1/packs?limit=100')).json()).items.find((p) => /motion|debate/i.test(p.name));
   const { page, faults, close } = await open('/admin/leagues/new', { kept: KEPT, refusals: true });
   const wizard = page.locator(id('wizard'));
@@ -593,6 +598,25 @@ test('an admin hides an answer of a match that is over', { timeout: PATIENCE }, 
   await page.locator(id('notice'), { hasText: 'Hidden by a moderator' }).first().waitFor();
   assert.deepEqual(faults, []);
   await close();
+});
+
+test('axe finds nothing serious in the admin console, and the keyboard alone walks through it', { timeout: 3 * PATIENCE }, async () => {
+  await reachable([['/admin', id('admin-door')]]);
+  const pages = [
+    ['/admin', id('nodes')],
+    ['/admin/leagues', id('admin-league')],
+    ['/admin/leagues/new', id('wizard')],
+    ['/admin/calendar', id('calendar-item')],
+    ['/admin/matches', `${id('schedule')} .tick`],
+    ['/admin/agents', id('admin-agent')],
+    ['/admin/packs', `${id('packs')} li`],
+    ['/admin/audit', `${id('audit')} li`],
+  ];
+  await reachable(pages, { kept: KEPT });
+  await everyPage(pages, { kept: KEPT, locale: 'es', width: 360, height: 740 }, async ({ page, faults }, path) => {
+    await fits(page, `${path} in Spanish at 360`);
+    assert.deepEqual(faults.splice(0), [], path);
+  });
 });
 
 test('the admin console fits a phone and a desk, in both themes', { timeout: 3 * PATIENCE }, async () => {

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { demo } from './kit/arena.mjs';
 import {
   ADMIN,
   api,
@@ -18,13 +19,17 @@ import {
   once,
   open,
   ORIGIN,
+  pair,
   PATIENCE,
+  reachable,
   register,
   SCREENS,
   send,
   SIZES,
   until,
 } from './kit/kit.mjs';
+
+await demo();
 
 const HOSTILE = '<script>alert(1)</script> no answer';
 
@@ -164,7 +169,7 @@ test('a command copied from the console connects an agent, whose first match it 
     .first()
     .waitFor();
   assert.match(await page.locator(id('join-command')).textContent(), /--key arg_…/);
-  // Other tests end their leagues meanwhile; that of the demo stays.
+  // Leagues of other tests have no opponents; that of the demo has.
   const others = page.locator(`${id('register')} [type="checkbox"]:checked:not(#league-trivia)`);
   while (await others.count()) await others.first().uncheck();
   await page.locator(`${id('register')} button`).click();
@@ -299,6 +304,48 @@ test(
   },
 );
 
+test('an owner challenges an agent of its league to an unrated match and watches it', { timeout: PATIENCE }, async (t) => {
+  const slug = `spar-${once()}`;
+  assert.equal(
+    (
+      await send('POST', '/v1/leagues', {
+        slug,
+        title: 'Sparring ring',
+        generator: { name: 'arithmetic' },
+        judge: 'number',
+        rounds: 1,
+        time_limit_seconds: 60,
+        rated: true,
+      })
+    ).status,
+    201,
+  );
+  const [mine, theirs] = await pair(t, slug);
+  const { page, faults, close } = await open(`/console/agents/${mine.id}`, { kept: { 'arena.owner': mine.token }, refusals: true });
+  const form = page.locator(id('challenge'));
+  await form.locator(`option[value="${theirs.id}"]`).waitFor({ state: 'attached' });
+  assert.equal(await form.locator(`option[value="${mine.id}"]`).count(), 0, 'an agent may challenge itself');
+  await form.locator('[name="opponent_id"]').selectOption(theirs.id);
+
+  // Whoever is paused meanwhile is not challenged: the form says so at its field.
+  assert.equal((await send('POST', `/v1/agents/${theirs.id}/pause`, undefined, theirs.token)).status, 200);
+  await form.locator('button').click();
+  await page.locator(`${id('field-error')}[data-field="opponent_id"]`, { hasText: 'paused' }).waitFor();
+  assert.equal((await send('POST', `/v1/agents/${theirs.id}/resume`, undefined, theirs.token)).status, 200);
+  await form.locator('button').click();
+  await page.locator(id('challenge-made')).click();
+  await page.locator(`${id('match')}[data-ready="true"]`).waitFor();
+  const match = await api(`/v1/matches/${await page.locator(id('match')).getAttribute('data-match')}`);
+  assert.equal(match.rated, false);
+  assert.deepEqual(
+    match.seats.map((s) => s.agent_id),
+    [mine.id, theirs.id],
+  );
+  assert.equal((await send('POST', `/v1/matches/${match.match_id}/void`, {})).status, 200);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test('a token lives in the tab, is shown once, and ends when it is revoked', async () => {
   const { page, faults, close } = await open('/console', { refusals: true });
   const first = await signUp(page, `owner ${once()}`);
@@ -398,4 +445,17 @@ test('the console fits a phone and a desk, in both themes and languages, and nam
     );
   }
   assert.equal((await send('DELETE', `/v1/agents/${made.id}`, undefined, token)).status, 204);
+});
+
+test('axe finds nothing serious in the console, and the keyboard alone walks through it', async () => {
+  const { token } = await api('/v1/owners', { method: 'POST', body: { name: `owner ${once()}` } });
+  await reachable([['/console', id('door')]]);
+  await reachable(
+    [
+      ['/console', id('my-agents')],
+      ['/console/new', `${id('register')} .tick`],
+      ['/console/tokens', id('tokens')],
+    ],
+    { kept: { 'arena.owner': token } },
+  );
 });

@@ -1,12 +1,10 @@
-// Watches games in headless Chromium: each form of public state from recorded
-// logs, and a match of the running arena where it has a league of games.
+// Watches recorded games in headless Chromium: each form of public state.
 //
 //   scripts/browser-test.sh games.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { serve } from '../../scripts/fixture-server.mjs';
-import { world } from '../../scripts/fixture-world.mjs';
-import { api, checkPages, grave, id, mapAll, open, PATIENCE, SCREENS, until } from './kit/kit.mjs';
+import { checkPages, grave, id, mapAll, open, SCREENS, until } from './kit/kit.mjs';
+import { shared } from './kit/recording.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
 const KINDS = {
@@ -19,20 +17,12 @@ const KINDS = {
 };
 const shown = (kind) => `${id('layout-game')} ${id('game-board')}[data-kind="${kind}"]`;
 
-async function fixtures(t, w) {
-  const server = await serve(0, w);
-  t.after(() => server.stop());
-  return `http://127.0.0.1:${server.address().port}`;
-}
-
-test('every form of a game fits phones and desks, in both themes', { timeout: PATIENCE }, async (t) => {
-  const origin = await fixtures(t);
+test('every form of a game fits phones and desks, in both themes', async () => {
   await checkPages(
     Object.fromEntries(
       Object.entries(KINDS).map(([name, kind]) => [`game-${name.replaceAll('_', '-')}`, [`/m/m_done_${name}`, shown(kind)]]),
     ),
     {
-      origin,
       bypassCSP: true,
       reducedMotion: 'reduce',
       check: async (page, name, recolored) => assert.deepEqual(await grave(page, { within: id('layout-game'), recolored }), [], name),
@@ -40,11 +30,10 @@ test('every form of a game fits phones and desks, in both themes', { timeout: PA
   );
 });
 
-test('the row of rounds keeps its cells when the log of a match comes late and in parts', { timeout: PATIENCE }, async (t) => {
+test('the row of rounds keeps its cells when the log of a match comes late and in parts', async () => {
   const match = 'm_done_connect_four';
-  const w = world();
-  const log = w.logs.get(match);
-  const { page, faults, go, close } = await open('', { origin: await fixtures(t, w) });
+  const log = shared.world.logs.get(match);
+  const { page, faults, go, close } = await open('');
   let stream;
   const send = (...messages) => stream.send(messages.map((m) => JSON.stringify(m)).join('\n'));
   await page.routeWebSocket(
@@ -73,8 +62,8 @@ test('the row of rounds keeps its cells when the log of a match comes late and i
   await close();
 });
 
-test('a game is wound by move, and the moves after the slider are not shown', { timeout: PATIENCE }, async (t) => {
-  const { page, faults, close } = await open('/m/m_done_connect_four', { origin: await fixtures(t) });
+test('a game is wound by move, and the moves after the slider are not shown', async () => {
+  const { page, faults, close } = await open('/m/m_done_connect_four');
   await page.locator(ready).waitFor();
   await page.locator(shown('grid')).waitFor();
   const moves = page.locator(id('move'));
@@ -113,9 +102,8 @@ test('a game is wound by move, and the moves after the slider are not shown', { 
   await close();
 });
 
-test('chess has a board of its own, loaded only where it is shown', { timeout: PATIENCE }, async (t) => {
-  const origin = await fixtures(t);
-  const { page, faults, go, close } = await open('', { origin });
+test('chess has a board of its own, loaded only where it is shown', async () => {
+  const { page, faults, go, close } = await open('');
   const parts = [];
   page.on('request', (r) => parts.push(new URL(r.url()).pathname));
   await go('/m/m_done_connect_four');
@@ -133,8 +121,8 @@ test('chess has a board of its own, loaded only where it is shown', { timeout: P
   await close();
 });
 
-test('lists of matches say which move it is, and small stages show the board', { timeout: PATIENCE }, async (t) => {
-  const { page, faults, go, close } = await open('/l/connect-four', { origin: await fixtures(t) });
+test('lists of matches say which move it is, and small stages show the board', async () => {
+  const { page, faults, go, close } = await open('/l/connect-four');
   await page
     .locator(id('live-match'), { hasText: /Game \d of 4, move \d+/ })
     .first()
@@ -147,74 +135,53 @@ test('lists of matches say which move it is, and small stages show the board', {
   await close();
 });
 
-const leagues = await api('/v1/leagues');
-test(
-  'a match of the arena shows its board',
-  { timeout: PATIENCE, skip: !leagues.items.some((l) => l.slug === 'connect-four') },
-  async () => {
-    const { items } = await api('/v1/matches?league=connect-four&status=running,finished&limit=1');
-    if (!items.length) return;
-    const { page, faults, go, close } = await open(`/m/${items[0].match_id}`);
-    await page.locator(shown('grid')).waitFor();
-    await go(`/embed/matches/${items[0].match_id}`);
-    await page.locator(id('stage')).waitFor();
-    assert.deepEqual(faults, []);
-    await close();
-  },
-);
+test('a league counts all its games or those that were played out, and says what moving first is worth', async () => {
+  const { page, faults, close } = await open('/l/connect-four');
+  const rows = () => mapAll(page, id('standing'), (r) => [...r.querySelectorAll('.score, .record')].map((c) => c.textContent.trim()));
+  const score = ([s]) => Number.parseInt(s, 10);
+  await page.locator(id('standings')).waitFor();
+  const all = await rows();
+  assert.equal(await page.locator(id('first-mover')).getAttribute('data-games'), '412');
 
-test(
-  'a league counts all its games or those that were played out, and says what moving first is worth',
-  { timeout: PATIENCE },
-  async (t) => {
-    const origin = await fixtures(t);
-    const { page, faults, close } = await open('/l/connect-four', { origin });
-    const rows = () => mapAll(page, id('standing'), (r) => [...r.querySelectorAll('.score, .record')].map((c) => c.textContent.trim()));
-    const score = ([s]) => Number.parseInt(s, 10);
-    await page.locator(id('standings')).waitFor();
-    const all = await rows();
-    assert.equal(await page.locator(id('first-mover')).getAttribute('data-games'), '412');
+  await page.locator(id('results-played_out')).click();
+  await page.locator(`${id('first-mover')}[data-games="331"]`).waitFor();
+  assert.equal(new URL(page.url()).search, '?results=played_out');
+  const played = await rows();
+  assert.equal(played.length, all.length);
+  assert.notDeepEqual(played.map(String).sort(), all.map(String).sort(), 'the records differ');
+  assert.deepEqual(
+    played.map(score),
+    played.map(score).sort((a, b) => b - a),
+    'the best score is first',
+  );
+  assert.match(await page.locator(id('results-note')).textContent(), /ended by their rules/);
 
-    await page.locator(id('results-played_out')).click();
-    await page.locator(`${id('first-mover')}[data-games="331"]`).waitFor();
-    assert.equal(new URL(page.url()).search, '?results=played_out');
-    const played = await rows();
-    assert.equal(played.length, all.length);
-    assert.notDeepEqual(played.map(String).sort(), all.map(String).sort(), 'the records differ');
-    assert.deepEqual(
-      played.map(score),
-      played.map(score).sort((a, b) => b - a),
-      'the best score is first',
-    );
-    assert.match(await page.locator(id('results-note')).textContent(), /ended by their rules/);
+  // Order, filter and the choice stand in the address together.
+  await page.locator(id('sort-rank')).click();
+  await page.waitForURL(/results=played_out&sort=rank$/);
+  await page.reload();
+  await page.locator(`${id('results-played_out')}[aria-current="true"]`).waitFor();
+  await page.locator(id('results-all')).click();
+  await page.waitForURL(/\/l\/connect-four$/);
+  await page.locator(`${id('first-mover')}[data-games="412"]`).waitFor();
+  assert.deepEqual(await rows(), all);
 
-    // Order, filter and the choice stand in the address together.
-    await page.locator(id('sort-rank')).click();
-    await page.waitForURL(/results=played_out&sort=rank$/);
-    await page.reload();
-    await page.locator(`${id('results-played_out')}[aria-current="true"]`).waitFor();
-    await page.locator(id('results-all')).click();
-    await page.waitForURL(/\/l\/connect-four$/);
-    await page.locator(`${id('first-mover')}[data-games="412"]`).waitFor();
-    assert.deepEqual(await rows(), all);
+  // A league of questions has no such choice.
+  await page.goto(`${shared.origin}/l/trivia`);
+  await page.locator(id('standings')).waitFor();
+  assert.equal(await page.locator(id('results-switch')).count(), 0);
 
-    // A league of questions has no such choice.
-    await page.goto(`${origin}/l/trivia`);
-    await page.locator(id('standings')).waitFor();
-    assert.equal(await page.locator(id('results-switch')).count(), 0);
-
-    const agent = (await (await fetch(`${origin}/v1/leagues/connect-four/standings`)).json()).items[0].agent_id;
-    await page.goto(`${origin}/a/${agent}`);
-    await page.locator(`${id('game-ends')} [data-league="connect-four"]`).waitFor();
-    assert.deepEqual(faults, []);
-    await close();
-    await checkPages(
-      {
-        'game-results': ['/l/connect-four', id('first-mover')],
-        'game-results-played': ['/l/connect-four?results=played_out', id('first-mover')],
-        'game-ends': [`/a/${agent}`, id('game-ends')],
-      },
-      { origin, bypassCSP: true, reducedMotion: 'reduce' },
-    );
-  },
-);
+  const agent = (await (await fetch(`${shared.origin}/v1/leagues/connect-four/standings`)).json()).items[0].agent_id;
+  await page.goto(`${shared.origin}/a/${agent}`);
+  await page.locator(`${id('game-ends')} [data-league="connect-four"]`).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+  await checkPages(
+    {
+      'game-results': ['/l/connect-four', id('first-mover')],
+      'game-results-played': ['/l/connect-four?results=played_out', id('first-mover')],
+      'game-ends': [`/a/${agent}`, id('game-ends')],
+    },
+    { bypassCSP: true, reducedMotion: 'reduce' },
+  );
+});

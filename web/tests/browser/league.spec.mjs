@@ -1,55 +1,29 @@
-// The pages of leagues that are played in seasons, and a debate, as a
-// spectator meets them:
+// The pages of leagues that are played in seasons, and a debate, as recorded:
 //
 //   scripts/browser-test.sh league.spec.mjs
-//
-// The arena must have a Swiss league and a debating one that play. With the
-// admin's token a season that waits for its hour begins at once.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { serve } from '../../scripts/fixture-server.mjs';
-import { world } from '../../scripts/fixture-world.mjs';
-import { ADMIN, api, checkPages, id, mapAll, open, PATIENCE, send, until } from './kit/kit.mjs';
+import { checkPages, id, mapAll, open } from './kit/kit.mjs';
+import { recording, shared } from './kit/recording.mjs';
 
-const leagueOf = async (fits) => until('league', async () => (await api('/v1/leagues')).items.find(fits));
-
-/** The newest season of a league with a round of its own. */
-const seasonOf = (slug) =>
-  until(
-    `season of ${slug} with a round`,
-    async () => {
-      const newest = (await api(`/v1/leagues/${slug}/seasons`)).items[0];
-      const season = newest && (await api(`/v1/leagues/${slug}/seasons/${newest.season}`));
-      return season?.rounds.length ? season : undefined;
-    },
-    PATIENCE,
-  );
-
-test('a Swiss season shows its rounds and its table', { timeout: 3 * PATIENCE }, async (t) => {
-  const league = await leagueOf((l) => l.format === 'swiss');
-  if (ADMIN && league.schedule && !(await api(`/v1/leagues/${league.slug}/seasons`)).items.length) {
-    t.after(() => send('PATCH', `/v1/leagues/${league.slug}`, { schedule: league.schedule }));
-    assert.equal((await send('PATCH', `/v1/leagues/${league.slug}`, { schedule: '' })).ok, true);
-  }
-  const season = await seasonOf(league.slug);
-  const { page, faults, close } = await open(`/l/${league.slug}?season=${season.season}`);
+test('a Swiss season shows its rounds and its table', async () => {
+  const [season] = shared.world.seasons.swiss;
+  const { page, faults, close } = await open(`/l/swiss?season=${season.season}`);
   await page.locator(`${id('season')}[data-season="${season.season}"]`).waitFor();
   await page
     .locator(`${id('season-rounds')} summary`)
     .first()
     .waitFor();
-  assert.ok((await page.locator(`${id('season-rounds')} summary`).count()) >= Math.min(season.rounds.length, 6));
+  assert.equal(await page.locator(`${id('season-rounds')} summary`).count(), Math.min(season.rounds.length, 6));
 
   // A round opens and closes by keyboard; each of its boards is there once.
   const first = page.locator(`${id('season-rounds')} details`).last();
-  if (season.rounds.length > 1) {
-    await first.locator('summary').focus();
-    await page.keyboard.press('Enter');
-  }
+  await first.locator('summary').focus();
+  await page.keyboard.press('Enter');
   await first.locator(id('pairing')).first().waitFor();
   assert.equal(await first.locator(id('pairing')).count(), new Set(season.rounds[0].pairings.map((p) => p.slot)).size);
 
-  await until('table', async () => (await page.locator(id('season-row')).count()) > 0);
+  await page.locator(id('season-row')).first().waitFor();
   await page.locator(id('tab-ratings')).click();
   await page
     .locator(`${id('standings')}, ${id('league')} .quiet`)
@@ -59,65 +33,44 @@ test('a Swiss season shows its rounds and its table', { timeout: 3 * PATIENCE },
   await page.locator(id('season-rounds')).waitFor();
   assert.deepEqual(faults, []);
   await close();
-  await checkPages({ season: [`/l/${league.slug}`, id('season-rounds')] });
+  await checkPages({ season: ['/l/swiss', id('season-rounds')] });
 });
 
-test('a debate is two columns of speeches, and fits a phone', { timeout: 4 * PATIENCE }, async () => {
-  const debates = await leagueOf((l) => l.debate);
-  const judged = await until(
-    'debate that has been judged',
-    async () => {
-      const list = (await api(`/v1/matches?league=${debates.slug}&status=running,finished&limit=20`)).items;
-      return list.find((m) => m.status === 'finished') ?? list.find((m) => m.round > debates.debate.turns);
-    },
-    2 * PATIENCE,
-  );
-  const { page, faults, close } = await open(`/m/${judged.match_id}`);
+test('a debate is two columns of speeches, and fits a phone', async () => {
+  const { page, faults, close } = await open('/m/m_done_debate');
   await page.locator(`${id('layout-debate')} ${id('motion')}`).waitFor();
-  await page
-    .locator(id('timeline-round'))
-    .nth(debates.debate.turns - 1)
-    .click();
+  await page.locator(id('timeline-round')).nth(1).click();
   assert.deepEqual(await mapAll(page, id('debate-side'), (s) => s.dataset.side), ['for', 'against']);
   assert.deepEqual(faults, []);
   await close();
-  await checkPages({ debate: [`/m/${judged.match_id}`, `${id('layout-debate')} ${id('debate-side')}`] });
+  await checkPages({ debate: ['/m/m_done_debate', `${id('layout-debate')} ${id('debate-side')}`] });
 });
 
-// What a demo does not come to in time is shown on recorded seasons.
-test(
-  'a bracket is a tree on a desk and a list on a phone; a crosstable scrolls by itself; a vote is thanked for',
-  { timeout: PATIENCE },
-  async (t) => {
-    const server = await serve();
-    t.after(() => server.stop());
-    const origin = `http://127.0.0.1:${server.address().port}`;
-    const { page, faults, close } = await open('/l/cup', { origin });
-    await page
-      .locator(`${id('bracket')} ${id('series')}`)
-      .first()
-      .waitFor();
-    const sizes = await mapAll(page, `${id('bracket')} ol.series`, (l) => l.children.length);
-    assert.deepEqual(sizes, [8, 4, 2, 1]);
-    await page.locator(id('season-choose')).selectOption('1');
-    await page.locator(id('podium')).waitFor();
-    await page.goto(`${origin}/m/m_vote`);
-    await page.locator(id('vote-A')).click();
-    await page.locator(`${id('vote-A')}[aria-pressed="true"]`).waitFor();
-    assert.notEqual((await page.locator(id('vote-said')).textContent())?.trim(), '');
-    assert.deepEqual(faults, []);
-    await close();
-    await checkPages(
-      { bracket: ['/l/cup', `${id('bracket')} ${id('series')}`], crosstable: ['/l/robin', id('crosstable'), id('crosstable')] },
-      { origin },
-    );
-  },
-);
+test('a bracket is a tree on a desk and a list on a phone; a crosstable scrolls by itself; a vote is thanked for', async () => {
+  const { page, faults, close, go } = await open('/l/cup');
+  await page
+    .locator(`${id('bracket')} ${id('series')}`)
+    .first()
+    .waitFor();
+  const sizes = await mapAll(page, `${id('bracket')} ol.series`, (l) => l.children.length);
+  assert.deepEqual(sizes, [8, 4, 2, 1]);
+  await page.locator(id('season-choose')).selectOption('1');
+  await page.locator(id('podium')).waitFor();
+  await go('/m/m_vote');
+  await page.locator(id('vote-A')).click();
+  await page.locator(`${id('vote-A')}[aria-pressed="true"]`).waitFor();
+  assert.notEqual((await page.locator(id('vote-said')).textContent())?.trim(), '');
+  assert.deepEqual(faults, []);
+  await close();
+  await checkPages({
+    bracket: ['/l/cup', `${id('bracket')} ${id('series')}`],
+    crosstable: ['/l/robin', id('crosstable'), id('crosstable')],
+  });
+});
 
 test('older seasons come when they are asked for, and one by its address without them', async (t) => {
-  const server = await serve(0, { ...world(), part: 1 });
-  t.after(() => server.stop());
-  const { page, faults, close } = await open('/l/cup', { origin: `http://127.0.0.1:${server.address().port}` });
+  const { origin } = await recording(t, { part: 1 });
+  const { page, faults, close } = await open('/l/cup', { origin });
   const seasons = () => mapAll(page, `${id('season-choose')} option`, (o) => o.value);
   await page.locator(`${id('season')}[data-season="2"]`).waitFor();
   assert.deepEqual(await seasons(), ['2']);
@@ -142,10 +95,8 @@ test('older seasons come when they are asked for, and one by its address without
   await close();
 });
 
-test('a season that cannot be read says so in place of the one before, and comes with another try', async (t) => {
-  const server = await serve(0, world());
-  t.after(() => server.stop());
-  const { page, faults, close } = await open('/l/cup', { origin: `http://127.0.0.1:${server.address().port}`, refusals: true });
+test('a season that cannot be read says so in place of the one before, and comes with another try', async () => {
+  const { page, faults, close } = await open('/l/cup', { refusals: true });
   await page
     .locator(`${id('season')}[data-season="2"] ${id('series')}`)
     .first()
@@ -169,16 +120,19 @@ test('a season that cannot be read says so in place of the one before, and comes
   await close();
 });
 
-test('a frozen board is hidden while the reader looks on, and comes back from the last place up', { timeout: PATIENCE }, async (t) => {
-  const league = await leagueOf((l) => l.format === 'ladder' && l.status === 'running' && l.rated && !l.debate && !l.game);
-  t.after(() => send('POST', `/v1/leagues/${league.slug}/resume`));
-  const { page, faults, close } = await open(`/l/${league.slug}?view=ratings`);
+test('a frozen board is hidden while the reader looks on, and comes back from the last place up', async (t) => {
+  const own = await recording(t);
+  const { page, faults, go, close } = await open('', { origin: own.origin });
+  await page.clock.install({ time: own.now() });
+  await go('/l/trivia?view=ratings');
   await page.locator(`${id('standings')}:not(.reveal)`).waitFor();
-  assert.equal((await send('POST', `/v1/leagues/${league.slug}/freeze`)).status, 200);
-  await page.locator(id('table-frozen')).waitFor({ timeout: PATIENCE });
+  own.world.hidden = new Set(['trivia']);
+  await page.clock.fastForward(60_000); // the table is read again
+  await page.locator(id('table-frozen')).waitFor();
   assert.equal(await page.locator(id('standing')).count(), 0);
-  assert.equal((await send('POST', `/v1/leagues/${league.slug}/resume`)).status, 200);
-  await page.locator(`${id('standings')}.reveal`).waitFor({ timeout: PATIENCE });
+  own.world.hidden.clear();
+  await page.clock.fastForward(60_000);
+  await page.locator(`${id('standings')}.reveal`).waitFor();
   const delays = await mapAll(page, id('standing'), (r) => parseFloat(getComputedStyle(r).animationDelay));
   assert.deepEqual(
     delays,

@@ -1,157 +1,79 @@
-// Watches a running arena as a spectator does, in headless Chromium:
+// Watches recorded matches as a spectator does, in headless Chromium:
 //
 //   scripts/browser-test.sh match.spec.mjs
-//
-// The arena must be playing: duels, and a match of nine seats or more. With
-// ARENA_ADMIN_TOKEN the test starts a duel itself when none is on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  ADMIN,
-  api,
-  checkPages,
-  fake,
-  heldDuel,
-  id,
-  once,
-  open,
-  ORIGIN,
-  pair,
-  PATIENCE,
-  register,
-  send,
-  until,
-  WRONG,
-} from './kit/kit.mjs';
+import { checkPages, id, open } from './kit/kit.mjs';
+import { recording, shared } from './kit/recording.mjs';
 
-const running = async () => (await api('/v1/matches?status=running&limit=50')).items;
+const ready = `${id('match')}[data-ready="true"]`;
 
-/** Leagues whose duels are questions; a debate has a page of its own. */
-const asking = async () => (await api('/v1/leagues')).items.filter((l) => !l.debate && !l.game).map((l) => l.slug);
-
-async function startDuel() {
-  if (!ADMIN) return;
-  const leagues = (await api('/v1/leagues')).items.filter(
-    (l) => l.min_seats <= 2 && !l.debate && !l.game && l.format === 'ladder' && ['open', 'running'].includes(l.status),
-  );
-  for (const league of leagues) {
-    const agents = (await api(`/v1/agents?league=${league.slug}&limit=100`)).items.filter((a) => a.status === 'active');
-    if (agents.length < 2) continue;
-    if ((await send('POST', '/v1/matches', { league: league.slug, agents: agents.slice(0, 2).map((a) => a.agent_id) })).ok) return;
-  }
-}
-
-test('a spectator follows a match from the lobby to its result', { timeout: 2 * PATIENCE }, async () => {
-  const plain = await asking();
-  if (!(await running()).some((m) => m.seats.length === 2 && plain.includes(m.league))) await startDuel();
-  const { page, faults, close } = await open('/');
+test('a spectator follows a match from the lobby to its result', async (t) => {
+  const own = await recording(t);
+  own.keep('m_live_duel', 'm_done_duel');
+  const { page, faults, close } = await open('/', { origin: own.origin });
   await page.locator(`${id('lobby')}[data-ready="true"]`).waitFor();
+  await page.locator(id('stage')).locator(id('watch')).click();
 
-  // Any duel that the lobby shows and that has rounds to come. The lobby changes while one aims: then at another.
-  await until('live duel in the lobby', async () => {
-    for (const match of await running()) {
-      if (match.seats.length !== 2 || !plain.includes(match.league) || (match.total_rounds && match.round >= match.total_rounds)) continue;
-      const link = page
-        .locator(`${id('stage')}[data-match="${match.match_id}"] ${id('watch')}, ${id('live-match')}[data-match="${match.match_id}"]`)
-        .first();
-      if (
-        (await link.count()) &&
-        (await link.click({ timeout: 2_000 }).then(
-          () => true,
-          () => false,
-        ))
-      )
-        return true;
-    }
-    return false;
-  });
-
-  const match = page.locator(`${id('match')}[data-ready="true"]`);
+  const match = page.locator(ready);
   await match.waitFor();
   await page.locator(id('layout-duel')).waitFor();
   assert.equal(await page.locator(id('lane')).count(), 2);
   await page.locator(id('task')).first().waitFor();
 
-  await page
-    .locator(`${id('match-status')}[data-status="finished"], ${id('match-status')}[data-status="void"]`)
-    .waitFor({ timeout: PATIENCE });
+  own.to('m_live_duel');
+  await page.locator(`${id('match-status')}[data-status="finished"]`).waitFor();
   await page.locator(id('result')).waitFor();
-  const snapshot = await api(`/v1/matches/${await match.getAttribute('data-match')}`);
-  if (snapshot.status === 'finished') {
-    assert.equal(await page.locator(id('result-seat')).count(), 2);
-    assert.equal(await page.locator(id('timeline-round')).count(), snapshot.round);
-    const score = await Promise.all(['score-a', 'score-b'].map((s) => page.locator(`${id(s)} .unseen`).textContent()));
-    assert.deepEqual(
-      score.map(Number),
-      snapshot.seats.map((s) => s.points),
-    );
-    assert.notEqual((await page.locator(id('announce')).textContent())?.trim(), '');
+  const snapshot = own.match('m_live_duel');
+  assert.equal(await page.locator(id('result-seat')).count(), 2);
+  assert.equal(await page.locator(id('timeline-round')).count(), snapshot.round);
+  const score = await Promise.all(['score-a', 'score-b'].map((s) => page.locator(`${id(s)} .unseen`).textContent()));
+  assert.deepEqual(
+    score.map(Number),
+    snapshot.seats.map((s) => s.points),
+  );
+  assert.notEqual((await page.locator(id('announce')).textContent())?.trim(), '');
 
-    // Back in time, and forward again.
-    await page.locator(id('timeline-round')).first().click();
-    await page.locator(id('back-to-live')).waitFor();
-    assert.equal(await page.locator(id('result')).count(), 0);
-    await page.locator(id('back-to-live')).click();
-    await page.locator(id('result')).waitFor();
-  }
+  // Back in time, and forward again.
+  await page.locator(id('timeline-round')).first().click();
+  await page.locator(id('back-to-live')).waitFor();
+  assert.equal(await page.locator(id('result')).count(), 0);
+  await page.locator(id('back-to-live')).click();
+  await page.locator(id('result')).waitFor();
   assert.equal(Number(await match.getAttribute('data-seq')), snapshot.seq);
   assert.deepEqual(faults, []);
   await close();
 });
 
 test('a finished match shows its end and its whole log to one who comes late', async () => {
-  const late = await until('finished match', async () => (await api('/v1/matches?status=finished&limit=1')).items[0], PATIENCE);
-  const { page, faults, close } = await open(`/m/${late.match_id}`);
-  const match = page.locator(`${id('match')}[data-ready="true"]`);
-  await match.waitFor();
+  const late = shared.match('m_done_duel');
+  const { page, faults, close } = await open('/m/m_done_duel');
+  await page.locator(`${ready}[data-seq="${late.seq}"]`).waitFor();
   await page.locator(id('result')).waitFor();
-  await until('whole log', async () => Number(await match.getAttribute('data-seq')) === late.seq);
   assert.equal(await page.locator(id('timeline-round')).count(), late.round);
   assert.deepEqual(faults, []);
   await close();
 });
 
-test('a delayed match says so, and nothing of it comes before its time', { timeout: PATIENCE }, async (t) => {
-  // The second round stays open until the first one has been shown.
-  const { match_id, letGo } = await heldDuel(t, 'Later', 2, { rounds: 2, time_limit_seconds: 30, rated: true, visibility: 'delayed:3' });
-  const { page, faults, close } = await open('/');
-  const early = [];
-  let told = 0;
-  page.on(
-    'websocket',
-    (socket) =>
-      socket.url().includes(match_id) &&
-      socket.on('framereceived', ({ payload }) => {
-        for (const e of String(payload)
-          .trim()
-          .split('\n')
-          .map((line) => JSON.parse(line))) {
-          if (!e.seq || !e.ts || ['match_scheduled', 'match_finished'].includes(e.type)) continue;
-          told++;
-          if (Date.now() - Date.parse(e.ts) < 3000) early.push(e);
-        }
-      }),
-  );
-  await page.goto(new URL(`/m/${match_id}`, page.url()).href);
+test('a delayed match says so', async (t) => {
+  const own = await recording(t);
+  own.change('m_live_duel', (e) => (e.type === 'match_started' ? { ...e, visibility: 'delayed:3' } : e));
+  const { page, faults, close } = await open('/m/m_live_duel', { origin: own.origin });
   await page.locator(id('delayed'), { hasText: '3 s' }).waitFor();
-  await page.locator(id('timeline-round')).nth(1).waitFor();
-  assert.ok(told > 0, 'it heard nothing before the end');
-  letGo();
-  await page.locator(id('result')).waitFor();
-  assert.deepEqual(early, []);
-  const [last] = (await api(`/v1/matches/${match_id}/rounds?since=1`)).items;
-  assert.ok(
-    Date.parse((await api(`/v1/matches/${match_id}`)).finished_at) - Date.parse(last.closed_at) >= 3000,
-    'it was settled too early',
-  );
   assert.deepEqual(faults, []);
   await close();
 });
 
-test('the commentary states a closed round, and the browser keeps the choice to hide it', { timeout: PATIENCE }, async (t) => {
-  // Both answers of the first round are wrong; the second round stays open.
-  const { match_id, letGo } = await heldDuel(t, 'Caption', 2, { rounds: 3, time_limit_seconds: 60, rated: true, visibility: 'sealed' });
-  const { page, faults, close } = await open(`/m/${match_id}`);
+test('the commentary states a closed round, and the browser keeps the choice to hide it', async (t) => {
+  const own = await recording(t);
+  const nothing = (seats) => seats.map((s) => ({ ...s, points: 0, ...('place' in s && { place: 1 }) }));
+  own.change('m_live_duel', (e) =>
+    e.seats && e.type !== 'match_scheduled' && e.type !== 'match_started'
+      ? { ...e, seats: nothing(e.seats), ...(e.standings && { standings: nothing(e.standings) }) }
+      : e,
+  );
+  own.to('m_live_duel', (e) => e.type === 'round_started' && e.round === 2);
+  const { page, faults, close } = await open('/m/m_live_duel', { origin: own.origin });
   const caption = page.locator(id('caption'));
   await page.locator(`${id('caption')}[data-rule="nobody"]`).waitFor();
   await caption.filter({ hasText: 'No points for anyone in this round.' }).waitFor();
@@ -167,7 +89,7 @@ test('the commentary states a closed round, and the browser keeps the choice to 
   assert.equal((await caption.textContent())?.trim(), '');
 
   await page.locator(id('captions')).click();
-  letGo();
+  own.to('m_live_duel');
   await page
     .locator(`${id('caption')}[data-rule="draw"]`)
     .filter({ hasText: 'A draw at 0–0.' })
@@ -176,42 +98,11 @@ test('the commentary states a closed round, and the browser keeps the choice to 
   await close();
 });
 
-test('a sealed round shows what agents do, who has locked in, and no code', { timeout: PATIENCE }, async (t) => {
-  const slug = `sealed-${once()}`;
-  assert.equal(
-    (
-      await send('POST', '/v1/leagues', {
-        slug,
-        title: 'Sealed',
-        generator: { name: 'arithmetic' },
-        judge: 'number',
-        rounds: 2,
-        time_limit_seconds: 60,
-        rated: true,
-        visibility: 'sealed',
-      })
-    ).status,
-    201,
-  );
-  let letGo;
-  const gone = new Promise((resolve) => (letGo = resolve));
-  let asked = 0;
-  const agents = await pair(t, slug, async (_, { authorization }) => {
-    const waits = asked++ % 2 === 1;
-    const body = '{"type":"thinking","message":"a secret"}\n{"type":"tool_call","tool":"abacus","args":{"with":"a secret"}}\n';
-    const sent = await fetch(`${ORIGIN}/v1/stream`, {
-      method: 'POST',
-      headers: { authorization, 'content-type': 'application/x-ndjson' },
-      body,
-    });
-    assert.equal(sent.ok, true, `events: ${sent.status}`);
-    if (waits) await gone;
-    return { answer: WRONG };
-  });
-  const { match_id } = await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league: slug, agents: agents.map((a) => a.id) } });
-  const { page, faults, go, settled, close } = await open(`/m/${match_id}`);
-
-  // One has locked in, the other one is waited for.
+test('a sealed round shows what agents do, who has locked in, and no code', async (t) => {
+  const own = await recording(t);
+  // One has locked in, the other one waits for a tool.
+  const outcome = own.to('m_live_duel', (e) => e.type === 'seat_outcome');
+  const { page, faults, go, settled, close } = await open('/m/m_live_duel', { origin: own.origin });
   await page.locator(`${id('lock-ins')}[data-locked="1"][data-waiting="1"]`).waitFor();
   const [locked, waiting] = ['[data-view-state="sealed"]', '[data-view-state="tool"]'].map((state) =>
     page.locator(`${id('lane')}${state}`),
@@ -219,15 +110,11 @@ test('a sealed round shows what agents do, who has locked in, and no code', { ti
   await locked.waitFor();
   await waiting.waitFor();
   assert.match(await locked.innerText(), /Locked in after \d/i);
-  assert.match(await waiting.locator(id('activity')).innerText(), /abacus.*1 thought/);
-  const clock = waiting.locator(id('lane-clock'));
-  const before = await clock.textContent();
-  await until('second on the clock', async () => (await clock.textContent()) !== before);
+  assert.match(await waiting.locator(id('activity')).innerText(), /knowledge_search.*1 thought/);
   assert.equal(await page.locator(id('lane-clock')).count(), 1);
-  const odds = page.locator(`${id('odds')}[data-kind="chance"][data-first="0.500"]`);
-  await odds.waitFor();
+  await page.locator(`${id('odds')}[data-kind="chance"]`).waitFor();
   const text = await page.locator('main').innerText();
-  assert.doesNotMatch(text, /secret|[0-9a-f]{16}|[0-9a-f]{6}…/);
+  assert.doesNotMatch(text, /Reading the question|[0-9a-f]{16}|[0-9a-f]{6}…/);
 
   // The commitment is a tooltip, and in the details.
   await locked.locator(`${id('proof')} summary`).click();
@@ -235,36 +122,32 @@ test('a sealed round shows what agents do, who has locked in, and no code', { ti
   assert.match(hash, /^[0-9a-f]{64}$/);
   assert.match((await locked.locator(`[title*="${hash}"]`).first().getAttribute('title')) ?? '', /Sealed as/);
 
-  letGo();
+  own.to('m_live_duel');
   await page.locator(id('result')).waitFor();
   await page.locator(`${id('odds')}[data-kind="result"]`).waitFor();
-  assert.match(await page.locator(id('lane')).first().innerText(), /a secret/);
+  assert.match(await page.locator(id('lane')).first().innerText(), /Reading the question/);
   for (const move of await page.locator(`${id('result')} ${id('rating-move')}`).allInnerTexts())
-    assert.match(move.replaceAll(/\s+/g, ' '), /^1500 → 1500 ±372 ±0$/);
+    assert.match(move.replaceAll(/\s+/g, ' '), /^\d+ → \d+.* [+−]\d+$/);
 
   // Back at the first round nothing of the second one is known.
-  const events = (await api(`/v1/matches/${match_id}/events?limit=1000`)).items;
-  await go(`/m/${match_id}?seq=${events.find((e) => e.type === 'seat_outcome').seq}`);
+  await go(`/m/m_live_duel?seq=${outcome.seq}`);
   await settled(`${id('lock-ins')}[data-locked="1"][data-waiting="1"]`);
-  await odds.waitFor();
+  await page.locator(`${id('odds')}[data-kind="chance"]`).waitFor();
   assert.equal(await page.locator(id('result')).count(), 0);
-  assert.doesNotMatch(await page.locator('main').innerText(), /secret|±372/);
+  assert.doesNotMatch(await page.locator('main').innerText(), /Reading the question/);
   assert.equal(await page.locator(id('timeline-round')).nth(1).getAttribute('aria-label'), 'Round 2: not shown yet');
-
-  await go(`/a/${agents[0].id}`);
-  await settled(id('agent-rating'));
-  assert.match((await page.locator(id('agent-rating')).innerText()).replaceAll(/\s+/g, ' '), /^1500 ±372$/);
   assert.deepEqual(faults, []);
   await close();
 });
 
 test('what agents call themselves is text', async (t) => {
-  const { endpoint } = await fake(t);
-  const hostile = await register({ name: '<script>alert(1)</script>', endpoint, leagues: [] });
-  const { page, faults, close } = await open(`/a/${hostile.id}`);
+  const own = await recording(t);
+  const [agent] = own.world.agents;
+  agent.name = '<script>alert(1)</script>';
+  const { page, faults, close } = await open(`/a/${agent.agent_id}`, { origin: own.origin });
   const title = page.locator(`${id('agent')} h1`, { hasText: '<script' });
   await title.waitFor();
-  assert.equal((await title.textContent())?.trim(), hostile.name);
+  assert.equal((await title.textContent())?.trim(), agent.name);
   assert.equal(await page.locator('main script').count(), 0);
   assert.deepEqual(faults, []);
   await close();
@@ -289,45 +172,14 @@ test('the keyboard reaches everything, and choices are kept', async () => {
   await close();
 });
 
-test('an address that is nothing says so', async () => {
-  for (const path of ['/nowhere', '/m/m_00000000000000000000000000', '/a/ag_00000000000000000000000000', '/l/no-such-league']) {
-    const { page, close } = await open(path);
-    await page.locator(`${id('notice')}[data-kind="missing"]`).waitFor();
-    await close();
-  }
-});
-
-async function pages() {
-  const plain = await asking();
-  const duel = await until(
-    'duel',
-    async () => {
-      const all = [...(await running()), ...(await api('/v1/matches?status=finished&limit=100')).items];
-      return all.find((m) => m.seats.length === 2 && m.round > 0 && plain.includes(m.league));
-    },
-    PATIENCE,
-  );
-  const arena = await until(
-    'match of nine seats or more',
-    async () => {
-      const leagues = (await api('/v1/leagues')).items.filter((l) => l.max_seats >= 9);
-      const lists = await Promise.all(leagues.map((l) => api(`/v1/matches?league=${l.slug}&status=running,finished&limit=20`)));
-      const all = lists.flatMap((l) => l.items);
-      return all.find((m) => m.seats.length >= 9 && m.round > 0);
-    },
-    2 * PATIENCE,
-  );
-  const agent = duel.seats[0].agent_id;
-  return {
+test('every page fits a phone and a desk, in the dark and in the light', async () => {
+  await checkPages({
     lobby: ['/', `${id('lobby')}[data-ready="true"]`],
-    duel: [`/m/${duel.match_id}`, `${id('match')}[data-ready="true"]`],
-    arena: [`/m/${arena.match_id}`, `${id('match')}[data-ready="true"] ${id('layout-arena')}`],
-    league: [`/l/${duel.league}`, `${id('standings')}, ${id('league')}[aria-busy="false"]`],
+    duel: ['/m/m_live_duel', ready],
+    table: ['/m/m_live_table', ready],
+    arena: ['/m/m_live_arena', `${ready} ${id('layout-arena')}`],
+    league: ['/l/trivia', id('standings')],
     leaderboard: ['/leaderboard', id('leaderboard')],
-    agent: [`/a/${agent}`, `${id('agent')}[aria-busy="false"]`],
-  };
-}
-
-test('every page fits a phone and a desk, in the dark and in the light', { timeout: 4 * PATIENCE }, async () => {
-  await checkPages(await pages());
+    agent: [`/a/${shared.world.agents[0].agent_id}`, `${id('agent')}[aria-busy="false"]`],
+  });
 });

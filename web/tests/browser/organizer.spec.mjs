@@ -3,8 +3,10 @@
 //   scripts/browser-test.sh organizer.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { demo } from './kit/arena.mjs';
 import { ADMIN, api, id, mapAll, once, open, ORIGIN, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
 
+await demo();
 const KEPT = { 'arena.admin': ADMIN };
 const text = (page, name) => page.locator(id(name)).textContent();
 const task = (q, a) => JSON.stringify({ description: q, answer: a });

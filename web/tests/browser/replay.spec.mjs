@@ -1,38 +1,15 @@
-// Winds matches of a running arena through time, in headless Chromium, and
-// looks at what stands beside them: files, frames, agents' pages.
+// Winds recorded matches through time, in headless Chromium, and looks at what
+// stands beside them: files, agents' pages.
 //
 //   scripts/browser-test.sh replay.spec.mjs
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import { test } from 'node:test';
-import { serve } from '../../scripts/fixture-server.mjs';
-import { world } from '../../scripts/fixture-world.mjs';
-import { api, checkPages, chooseLog, fits, heldDuel, id, logOf, open, ORIGIN, PATIENCE, rewrite, SCREENS, until } from './kit/kit.mjs';
+import { checkPages, chooseLog, fits, id, logOf, open, ORIGIN, rewrite, SCREENS, until } from './kit/kit.mjs';
+import { recording, shared } from './kit/recording.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
-
-/** A finished duel with a few rounds, which moved ratings: no sparring of other tests, whose agents come and go. */
-const duel = () =>
-  until(
-    'finished duel',
-    async () => {
-      const asking = (await api('/v1/leagues')).items.filter((l) => !l.debate && !l.game);
-      const lists = await Promise.all(asking.map((l) => api(`/v1/matches?status=finished&league=${l.slug}&limit=20`)));
-      return lists
-        .flatMap((l) => l.items)
-        .find((m) => m.seats.length === 2 && m.round >= 3 && m.seats.every((s) => s.rating_delta !== undefined));
-    },
-    PATIENCE,
-  );
-
-async function log(matchId) {
-  const events = [];
-  for (;;) {
-    const part = (await api(`/v1/matches/${matchId}/events?since=${events.at(-1)?.seq ?? 0}&limit=1000`)).items;
-    if (!part.length) return events;
-    events.push(...part);
-  }
-}
+const match = shared.match('m_done_duel');
+const events = shared.world.logs.get('m_done_duel');
 
 /** What the bar says of where it stands. */
 const place = async (page) => {
@@ -41,9 +18,7 @@ const place = async (page) => {
 };
 const at = (page, seq) => page.locator(`${id('replay')}[data-seq="${seq}"]`).waitFor();
 
-test('a replay by keyboard alone', { timeout: PATIENCE }, async () => {
-  const match = await duel();
-  const events = await log(match.match_id);
+test('a replay by keyboard alone', async () => {
   const starts = events.filter((e) => e.type === 'round_started').map((e) => e.seq);
   const { page, faults, close } = await open(`/m/${match.match_id}`);
   await page.locator(ready).waitFor();
@@ -78,7 +53,7 @@ test('a replay by keyboard alone', { timeout: PATIENCE }, async () => {
   await page.keyboard.press('Enter');
   await page.locator(`${id('replay')}[data-playing="true"]`).waitFor();
   await until('move', async () => (await place(page)).seq > starts[0]);
-  await page.locator(id('result')).waitFor({ timeout: PATIENCE });
+  await page.locator(id('result')).waitFor();
   assert.deepEqual(await place(page), { seq: match.seq, playing: false });
 
   // From the end the space bar begins anew, and holds.
@@ -111,8 +86,7 @@ test('a replay by keyboard alone', { timeout: PATIENCE }, async () => {
 });
 
 test('an address names a moment, and the page gives such addresses', async () => {
-  const match = await duel();
-  const outcome = (await log(match.match_id)).find((e) => e.type === 'seat_outcome' && e.round === 2);
+  const outcome = events.find((e) => e.type === 'seat_outcome' && e.round === 2);
   const { page, faults, close } = await open(`/m/${match.match_id}?seq=${outcome.seq}`);
   await at(page, outcome.seq);
   await page.locator(`${id('lane')}[data-agent="${outcome.agent_id}"]`).waitFor();
@@ -128,16 +102,16 @@ test('an address names a moment, and the page gives such addresses', async () =>
   await close();
 });
 
-test('a live match is held, wound back, and live again', { timeout: 2 * PATIENCE }, async (t) => {
-  const { match_id, letGo } = await heldDuel(t, 'Held', 3, { rounds: 5, time_limit_seconds: 300, rated: false });
-  await until('third round', async () => (await api(`/v1/matches/${match_id}`)).round === 3);
-  const { page, faults, close } = await open(`/m/${match_id}`);
+test('a live match is held, wound back, and live again', async (t) => {
+  const own = await recording(t);
+  own.to('m_live_duel', (e) => e.type === 'round_started' && e.round === 3);
+  const { page, faults, close } = await open('/m/m_live_duel', { origin: own.origin });
   await page.locator(ready).waitFor();
   await page.locator(id('replay-play')).click();
   await page.locator(`${id('match-status')}[data-status="replay"]`).waitFor();
   const held = await place(page);
-  letGo();
-  await until('new event of the match', async () => Number(await page.locator(id('match')).getAttribute('data-seq')) > held.seq);
+  const { seq } = own.to('m_live_duel', (e) => e.type === 'round_closed' && e.round === 3);
+  await page.locator(`${id('match')}[data-seq="${seq}"]`).waitFor();
   assert.deepEqual(await place(page), held);
   await page.keyboard.press('k');
   assert.ok((await place(page)).seq < held.seq);
@@ -148,9 +122,7 @@ test('a live match is held, wound back, and live again', { timeout: 2 * PATIENCE
   await close();
 });
 
-test('a log from an untrusted file plays, whatever is written in it', { timeout: PATIENCE }, async () => {
-  const match = await duel();
-  const events = await log(match.match_id);
+test('a log from an untrusted file plays, whatever is written in it', async () => {
   const evil = '<img src=x onerror=alert(1)><script>alert(2)</script>\u202e\u2066 شبكة "\' ';
   const said = new Set(['name', 'message', 'description', 'answer', 'reasoning', 'topic', 'tool', 'role', 'league', 'correct', 'value']);
   const poisoned = events.map((e) => JSON.stringify(e, (key, v) => (said.has(key) && typeof v === 'string' ? evil + v : v)));
@@ -189,87 +161,16 @@ test('a log from an untrusted file plays, whatever is written in it', { timeout:
   }
 });
 
-test('the stage stands in a frame of another site, and nothing else does', async (t) => {
-  const match = await duel();
-  const site = createServer((req, res) => {
-    res.setHeader('Content-Type', 'text/html');
-    res.end(
-      `<!doctype html><title>elsewhere</title><iframe name="f" width="640" height="400" src="${ORIGIN}${decodeURIComponent(req.url.slice(1))}"></iframe>`,
-    );
-  });
-  await new Promise((r) => site.listen(0, '127.0.0.1', r));
-  t.after(() => site.close());
-  const origin = `http://localhost:${site.address().port}`; // another site than 127.0.0.1
-  const { page, faults, close } = await open(`/${encodeURIComponent(`/embed/matches/${match.match_id}`)}`, { origin });
-  const frame = page.frameLocator('iframe');
-  await frame.locator(id('embed')).waitFor();
-  await frame.locator(id('result')).waitFor();
-  assert.equal(await frame.locator('header nav').count(), 0);
-  assert.deepEqual(
-    faults.filter((f) => !f.startsWith(`foreign request: ${ORIGIN}`)),
-    [],
-  );
-  // A link leads out of the frame.
-  const [tab] = await Promise.all([page.context().waitForEvent('page'), frame.locator(id('watch')).click()]);
-  await tab.waitForURL(`${ORIGIN}/m/${match.match_id}`);
-  await frame.locator(id('embed')).waitFor();
-  await close();
-
-  for (const path of [`/m/${match.match_id}`, '/console', '/']) {
-    const refused = await open(`/${encodeURIComponent(path)}`, { origin });
-    await until('refusal', () => refused.faults.some((f) => f.includes('frame-ancestors')));
-    assert.equal(await refused.page.frameLocator('iframe').locator('#app').count(), 0);
-    await refused.close();
-  }
-});
-
-test('a link to a match brings its picture and its words', async () => {
-  const match = await duel();
-  const page = await (await fetch(`${ORIGIN}/m/${match.match_id}`)).text();
-  const image = /<meta property="og:image" content="([^"]+)"/.exec(page)?.[1];
-  assert.ok(image?.endsWith(`/v1/matches/${match.match_id}/card.png`), image);
-  assert.match(page, /<meta property="og:title" content="[^"<>]+ v [^"<>]+"/);
-  const card = await fetch(`${ORIGIN}${new URL(image).pathname}`);
-  assert.equal(card.headers.get('content-type'), 'image/png');
-  assert.deepEqual([...new Uint8Array(await card.arrayBuffer()).slice(1, 4)], [...Buffer.from('PNG')]);
-  assert.equal((await (await fetch(`${ORIGIN}/leagues`)).text()).includes('og:image'), false);
-});
-
-test('an agent’s page holds what it says against what was measured', { timeout: PATIENCE }, async () => {
-  const agent = (await duel()).seats[0].agent_id;
-  const { page, faults, close } = await open(`/a/${agent}`);
+test('an agent’s page holds what it says against what was measured', async () => {
+  const { page, faults, close } = await open(`/a/${match.seats[0].agent_id}`);
   await page.locator(`${id('agent')}[aria-busy="false"]`).waitFor();
-  const first = page.locator(`${id('outcomes')} li`).first();
-  await first.waitFor();
-  const results = await api(`/v1/agents/${agent}/outcomes`);
-  assert.ok(results.rounds > 0 && results.items.reduce((n, r) => n + r.rounds, 0) === results.rounds);
+  await page
+    .locator(`${id('outcomes')} li`)
+    .first()
+    .waitFor();
   for (const part of ['opponents', 'uptime', 'versions', 'latency']) await page.locator(id(part)).waitFor();
-  const opponents = (await api(`/v1/agents/${agent}/opponents`)).items;
-  assert.ok((await page.locator(`${id('opponents')} tbody tr`).count()) <= opponents.length);
   assert.deepEqual(faults, []);
   await close();
-});
-
-test('a page that lost its server says so, and recovers when it is back', { timeout: PATIENCE }, async () => {
-  const w = world();
-  let server = await serve(0, w);
-  const port = server.address().port;
-  const origin = `http://127.0.0.1:${port}`;
-  try {
-    const { page, close } = await open('/m/m_live_duel', { origin });
-    await page.locator(ready).waitFor();
-    await page.locator(`${id('link')}[data-link="live"]`).waitFor({ state: 'attached' });
-    const seq = () => page.locator(id('match')).getAttribute('data-seq').then(Number);
-    const before = await seq();
-    server.stop();
-    await page.locator(`${id('link')}[data-link="lost"]`, { hasText: 'connection lost' }).waitFor();
-    server = await serve(port, w);
-    await until('recovery', async () => ['live', 'ended'].includes(await page.locator(id('link')).getAttribute('data-link')));
-    await until('next event', async () => (await seq()) > before);
-    await close();
-  } finally {
-    server.stop();
-  }
 });
 
 test('a page older than the arena’s newest build gets itself a new one', async () => {
@@ -291,22 +192,19 @@ test('a page older than the arena’s newest build gets itself a new one', async
   await close();
 });
 
-test('the pages of a replay fit a phone and a desk, in the dark and in the light', { timeout: 4 * PATIENCE }, async () => {
-  const match = await duel();
-  const sealed = (await log(match.match_id)).find((e) => e.type === 'seat_outcome' && e.round === 2);
-  const events = encodeURIComponent(`/v1/matches/${match.match_id}/events?limit=1000`);
+test('the pages of a replay fit a phone and a desk, in the dark and in the light', async () => {
+  const sealed = events.find((e) => e.type === 'seat_outcome' && e.round === 2);
+  const file = encodeURIComponent(`/v1/matches/${match.match_id}/events?limit=1000`);
   await checkPages({
     replay: [`/m/${match.match_id}?seq=${sealed.seq}`, id('back-to-live')],
     'replay-file': ['/replay', id('replay-page')],
-    'replay-read': [`/replay?file=${events}`, id('back-to-live')],
+    'replay-read': [`/replay?file=${file}`, id('back-to-live')],
     embed: [`/embed/matches/${match.match_id}`, `${id('embed')} ${id('result')}`],
   });
 });
 
-test('a winner that lost rating reads why, after the match and in its history', { timeout: PATIENCE }, async () => {
-  const match = await duel();
+test('a winner that lost rating reads why, after the match and in its history', async () => {
   const [winner, loser] = match.seats.map((s) => s.agent_id);
-  const events = await log(match.match_id);
   const last = events.findLast((e) => e.type === 'round_closed').round;
   // Every round but the last counts for the winner alone; the last one goes to the other.
   const lines = events.map((e) => {
@@ -340,18 +238,18 @@ test('a winner that lost rating reads why, after the match and in its history', 
   assert.deepEqual(faults, []);
   await close();
 
-  const agent = await open('about:blank', { origin: '' });
+  const agent = await open('');
   await rewrite(agent.page, `**/v1/agents/${winner}/ratings`, (body) => {
     const at = body.items.toSorted((a, b) => b.rated_matches - a.rated_matches)[0].history;
     Object.assign(at.at(-1), { rounds_left_out: 2 });
     return body;
   });
-  await agent.page.goto(`${ORIGIN}/a/${winner}`);
+  await agent.go(`/a/${winner}`);
   await agent.page.locator(`${id('won-and-fell')} li`, { hasText: '2 rounds did not count for both sides' }).waitFor();
   await agent.close();
 });
 
-test('an answer card shows the claims of the agent, the token limit, and what follows a final answer', { timeout: PATIENCE }, async () => {
+test('an answer card shows the claims of the agent, the token limit, and what follows a final answer', async () => {
   const seats = [
     { agent_id: 'ag_1', name: 'Ada', version: '1' },
     { agent_id: 'ag_2', name: 'شبكة', version: '2' },

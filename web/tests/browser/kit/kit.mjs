@@ -1,5 +1,6 @@
-// What the browser tests share: Chromium, the arena's API, pages that write
-// down everything that should not happen on them.
+// What the browser tests share: Chromium, the API of the arena or recording that
+// a file starts (kit/arena.mjs, kit/recording.mjs), pages that write down
+// everything that should not happen on them.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -7,8 +8,9 @@ import { createRequire } from 'node:module';
 import { after, before } from 'node:test';
 import { chromium } from 'playwright-core';
 
-export const ORIGIN = process.env.ARENA_URL?.replace(/\/$/, '');
-export const ADMIN = process.env.ARENA_ADMIN_TOKEN;
+/** The arena or the recording of this file, and the token of the arena's admin. */
+export let ORIGIN, ADMIN;
+export const useSite = ({ origin, admin }) => ([ORIGIN, ADMIN] = [origin, admin]);
 export const SCREENS = process.env.SCREENS_DIR;
 export const PATIENCE = 180_000; // a whole match
 export const WRONG = '0.5'; // never the value of a task: those are whole numbers
@@ -20,8 +22,7 @@ export const SIZES = [
 const THEMES = ['dark', 'light'];
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-if (!ORIGIN || !process.env.BROWSER_ENDPOINT)
-  throw new Error('ARENA_URL or BROWSER_ENDPOINT is not set: run the tests with make test-browser');
+if (!process.env.BROWSER_ENDPOINT) throw new Error('BROWSER_ENDPOINT is not set: run the tests with make test-browser');
 if (SCREENS) mkdirSync(SCREENS, { recursive: true });
 
 // run.mjs starts one browser for all files; each test has a context of its own in it.
@@ -132,7 +133,7 @@ export async function restage(page, change) {
 export const mapAll = (page, selector, map) => page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map(${map})`);
 
 let names = 0;
-/** Part of a name that no other test takes, and that looks like no other: files run side by side. */
+/** Part of a name that no other test takes, and that looks like no other. */
 export const once = () => `${process.pid}-${++names}`;
 
 /** An agent's server: in the league that agent.league names, healthy unless agent.healthy is false, and answering the text of a task (and the headers of its request) as it is told to, at once or when it comes to it: an object as JSON, a text as a page; undefined keeps it silent. */
@@ -169,7 +170,7 @@ export async function register(body) {
   return { id: made.agent_id, name: made.name, token };
 }
 
-/** Two agents of two owners, healthy, called as called makes their names, that play the league, or none: in a league of the demo they would play its agents, and lose every round once the test is over. */
+/** Two agents of two owners, healthy, called as called makes their names, that play the league, or none. */
 export async function pair(t, league = '', answer, called = (name) => `${name} <b> ${once()}`) {
   return Promise.all(
     ['Silent', 'Quiet'].map(async (name) => {
@@ -288,4 +289,52 @@ export async function fits(page, name) {
     ];
   });
   assert.deepEqual(over, [], `${name} is too wide`);
+}
+
+/** Opens pages, each [address, what is there when it is ready], in one tab. */
+export async function everyPage(pages, options, check) {
+  const tab = await open('', { reducedMotion: 'reduce', ...options });
+  for (const [path, ready] of pages) {
+    await tab.go(path);
+    await tab.page.locator(ready).first().waitFor();
+    await check(tab, path);
+  }
+  await tab.close();
+}
+
+/** Fails unless axe finds nothing serious on pages, in either theme, and the keyboard alone walks through them and is always seen. */
+export async function reachable(pages, options) {
+  const wrong = [];
+  await everyPage(pages, options, async ({ page }, path) => {
+    for (const theme of ['light', 'dark']) {
+      // less motion: colors change at once
+      await page.emulateMedia({ colorScheme: theme });
+      for (const line of await grave(page, { recolored: theme === 'dark' })) wrong.push(`${path} (${theme}): ${line}`);
+    }
+    await walk(page, path);
+  });
+  assert.deepEqual(wrong, []);
+}
+
+/** Presses Tab from the top of a page that has just come. */
+async function walk(page, path) {
+  const seen = new Set();
+  for (let i = 0; i < 14; i++) {
+    await page.keyboard.press('Tab');
+    const at = await page.evaluate(() => {
+      const e = document.activeElement;
+      if (!e || e === document.body) return undefined;
+      const style = getComputedStyle(e);
+      const box = e.getBoundingClientRect();
+      return {
+        what: `${e.tagName} ${e.getAttribute('href') ?? e.getAttribute('name') ?? e.getAttribute('aria-label') ?? e.textContent?.slice(0, 20)}`,
+        ring: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0,
+        there: box.width > 0 && box.height > 0,
+      };
+    });
+    if (!at) break; // the end of the page
+    assert.ok(at.ring && at.there, `${path}: focus on ${at.what} cannot be seen`);
+    seen.add(at.what);
+  }
+  assert.ok(seen.size >= 6, `${path}: only ${[...seen].join(', ')} can be reached`);
 }

@@ -1,5 +1,6 @@
-// Runs the browser tests, all files or those named, in one Chromium. Three files
-// run at a time, on two cores too: much of a test is waiting for a match, and they share one arena.
+// Runs the browser tests, all files or those named, in one Chromium, three files at
+// a time. Each file starts its own server, and those with real matches come first:
+// they mostly wait.
 import { readdirSync } from 'node:fs';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -8,11 +9,10 @@ import { chromium } from 'playwright-core';
 
 const folder = fileURLToPath(new URL('..', import.meta.url));
 const named = process.argv.slice(2);
-// Those that wait for whole matches come last: by then some have been played.
-const late = ['replay.spec.mjs', 'league.spec.mjs'];
+const first = ['walk', 'admin', 'console'].map((name) => `${name}.spec.mjs`);
 const files = readdirSync(folder)
   .filter((name) => name.endsWith('.spec.mjs') && (named.length === 0 || named.includes(name)))
-  .sort((a, b) => late.indexOf(a) - late.indexOf(b));
+  .sort((a, b) => first.includes(b) - first.includes(a));
 if (files.length === 0) throw new Error(`there are no tests named ${named.join(', ')} in ${folder}`);
 
 const server = await chromium.launchServer({
