@@ -86,14 +86,14 @@ release: ui sdks ## Everything that a release consists of in build/release: VERS
 
 .PHONY: test
 # What is missing fails here; test-go alone skips it.
-test: export ARENA_TEST_REQUIRE := postgres,redis,pebble,oidc,smtp,sdk
-test: test-deps web/node_modules/.package-lock.json ## Everything; as root on Debian it installs what is missing first
-	@$(MAKE) --no-print-directory --jobs 2 test-go test-pages TEST_GO_FLAGS=--sdk
+test: export ARENA_TEST_REQUIRE := postgres,redis,pebble,oidc,smtp
+test: test-deps web/node_modules/.package-lock.json ## What every change runs; as root on Debian it installs what is missing first
+	@$(MAKE) --no-print-directory --jobs 2 test-go test-pages
 	@$(MAKE) --no-print-directory test-browser
 
 .PHONY: test-all
 test-all: export ARENA_TEST_REQUIRE := postgres,redis,pebble,oidc,smtp,sdk
-test-all: test sdks ## The same and the slow tests: more packages with the race detector, packages installed, SDKs and examples installed from a running arena, an arena hosted from an empty Debian, a bucket, 1,000 games of chess, a day of 1,000 agents
+test-all: test test-postgres test-sdk sdks ## Everything: also PostgreSQL, SDKs, more packages with the race detector, packages installed, SDKs and examples installed from a running arena, an arena hosted from an empty Debian, a bucket, 1,000 games of chess, a day of 1,000 agents
 	$(PLAIN) ARENA_TEST_SLOW=1 go test $(TAGS) -count=1 -timeout 20m -run '^TestSlow_' ./internal/backup/s3 ./e2e ./league ./league/game/rules
 	@$(MAKE) --no-print-directory race
 	scripts/package-test.sh
@@ -104,12 +104,19 @@ test-deps:
 
 .PHONY: test-go
 test-go: ## The Go tests, with the race detector where goroutines meet
-	scripts/test-go.sh $(TEST_GO_FLAGS) $(MODULES)
+	scripts/test-go.sh $(MODULES)
 	@$(PLAIN) go test -count=1 -run '^TestThreats_table$$' -v ./internal/archtest | grep -o 'threat rows covered: .*'
 
+.PHONY: test-postgres
+test-postgres: export ARENA_TEST_REQUIRE := postgres
+test-postgres: test-deps ## The suite of the store on PostgreSQL; test-go runs it on SQLite
+	. scripts/in-memory.sh && $(PLAIN) ARENA_TEST_SLOW=1 go test $(TAGS) -vet=off -timeout 10m -run '^TestStore_Postgres$$' ./store
+
 .PHONY: test-sdk
-test-sdk: ## The SDKs in TypeScript, Python and Rust; the end-to-end tests of test-go run what it builds
+test-sdk: export ARENA_TEST_REQUIRE := sdk
+test-sdk: test-deps ## The SDKs in TypeScript, Python and Rust, and their agents against the real binary
 	scripts/sdk-test.sh
+	. scripts/in-memory.sh && $(PLAIN) go test $(TAGS) -vet=off -timeout 10m -run '^TestE2E_(A2A|Adapters|Docs_models|RelayTypeScript|SDKs|SDKs_connect)$$' ./e2e
 
 .PHONY: race
 race: ## The Go tests, with the race detector wherever a package starts goroutines or locks

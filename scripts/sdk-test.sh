@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Builds and tests the SDKs that are not in Go: all, or those named. a2a is the
-# example on the A2A SDK, which the end-to-end tests start. What is built already
-# is left as it is, so that go test knows that those saw the same files before.
+# example on the A2A SDK, which the end-to-end tests start.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=$PWD/scripts/python.sh

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # Runs the Go tests of the modules in the folders given: with the race detector
 # where a package starts goroutines or shares memory between them, without it
-# elsewhere. ARENA_TEST_REQUIRE names what must not be skipped. With --sdk it runs
-# the tests of the other SDKs too, before the end-to-end tests that need them.
+# elsewhere. ARENA_TEST_REQUIRE names what must not be skipped.
 #
-#   scripts/test-go.sh [--sdk] [--race] MODULE…
+#   scripts/test-go.sh [--race] MODULE…
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,19 +25,13 @@ common=(-tags nomsgpack -vet=off -timeout 10m -parallel 4)
 
 . scripts/in-memory.sh
 
-sdk=
-while [[ ${1:-} == --* ]]; do
-  case $1 in
-    --sdk) sdk=scripts/sdk-test.sh ;;
-    --race) unraced='^$' ;;
-    *) echo "test-go: unknown option $1" >&2; exit 2 ;;
-  esac
+if [[ ${1:-} == --race ]]; then
+  unraced='^$'
   shift
-done
+fi
 
-# Runs the packages of a module without race detector, after what they need.
+# Runs the packages of a module without race detector.
 test_plain() {
-  if [ -n "$sdk" ]; then "$sdk" || return; fi
   if [ ${#plain[@]} -eq 0 ]; then return; fi
   cd "$module"
   CGO_ENABLED=0 go test -trimpath "${common[@]}" "${plain[@]}"
@@ -54,9 +47,7 @@ for module in "$@"; do
       plain+=("$path")
     fi
   done < <(cd "$module" && go list -tags nomsgpack -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}:{{.Dir}}:{{join .GoFiles " "}}{{end}}' ./... | grep . | awk -F: -v longest="$longest" '$1 ~ longest { print; next } { rest[n++] = $0 } END { for (i = 0; i < n; i++) print rest[i] }')
-  # Side by side: the end-to-end tests, which are among the plain ones, mostly
-  # wait, and the tests of the SDKs use one core. No raced package walks the
-  # folders that the SDK tests install into; the list above is made before.
+  # Side by side: the end-to-end tests, which are among the plain ones, mostly wait.
   (
     code=0
     test_plain &
@@ -65,5 +56,4 @@ for module in "$@"; do
     wait $! || code=$?
     exit "$code"
   )
-  sdk= # once, with the first module
 done

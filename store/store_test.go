@@ -64,6 +64,9 @@ func TestStore_SQLite(t *testing.T) {
 
 func TestStore_Postgres(t *testing.T) {
 	t.Parallel()
+	if os.Getenv("ARENA_TEST_SLOW") == "" {
+		t.Skip("runs for a minute what SQLite runs too; make test-postgres runs it")
+	}
 	postgres.get(t)
 	storetest.Run(t, func(t *testing.T) string { t.Helper(); return postgres.get(t).Database(t) })
 }
