@@ -16,10 +16,6 @@ func TestAPI_createLeague(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	pack := w.do("POST", "/v1/packs?format=jsonl&name=p", w.admin, `"a"`).is(201).str("pack_id")
-	empty := arena.Pack{ID: "pk_empty", Name: "empty", Format: "jsonl", CreatedAt: testNow}
-	if err := w.store.Packs.CreatePack(t.Context(), empty, nil); err != nil {
-		t.Fatal(err)
-	}
 	with := func(edit object) object {
 		body := object{"slug": "quiz", "title": "Quiz", "pack_id": pack, "judge": object{"kind": "exact"}, "rounds": 3, "time_limit_seconds": 5, "rated": true}
 		for k, v := range edit {
@@ -50,8 +46,6 @@ func TestAPI_createLeague(t *testing.T) {
 		post("no rounds", object{"slug": "g", "rounds": 0}, 422, arena.CodeInvalid, ">= 1", "rounds"),
 		post("generator", object{"slug": "h", "pack_id": nil, "generator": object{"name": "arithmetic", "difficulty": 3}}, 201, "", `"generator":{"name":"arithmetic","difficulty":3}`),
 		post("pack and generator", object{"slug": "i", "generator": object{"name": "arithmetic"}}, 422, arena.CodeInvalid, "either", "pack_id"),
-		post("unknown pack", object{"slug": "i", "pack_id": "pk_none"}, 422, arena.CodeInvalid, "pk_none", "pack_id"),
-		post("empty pack", object{"slug": "i", "pack_id": "pk_empty"}, 422, arena.CodeInvalid, "no tasks", "pack_id"),
 		post("time limit too short", object{"slug": "i", "time_limit_seconds": 0.5}, 422, arena.CodeInvalid, ">= 1", "time_limit_seconds"),
 		post("time limit too long", object{"slug": "i", "time_limit_seconds": 601}, 422, arena.CodeInvalid, "<= 600", "time_limit_seconds"),
 		post("half a second more", object{"slug": "j", "time_limit_seconds": 1.5}, 201, "", `"time_limit_seconds":1.5`),
@@ -61,7 +55,6 @@ func TestAPI_createLeague(t *testing.T) {
 		post("one seat", object{"slug": "m", "min_seats": 1}, 422, arena.CodeInvalid, ">= 2", "min_seats"),
 		post("seats crossed", object{"slug": "m", "min_seats": 9, "max_seats": 3}, 422, arena.CodeInvalid, "", "min_seats"),
 		post("bad slug", object{"slug": "My League"}, 422, arena.CodeInvalid, "lower-case", "slug"),
-		post("bad schedule", object{"slug": "m", "schedule": "often"}, 422, arena.CodeInvalid, "five fields", "schedule"),
 		post("pause between rounds", object{"slug": "q", "break_seconds": 2.5}, 201, "", `"break_seconds":2.5`),
 		post("pause too long", object{"slug": "m", "break_seconds": 61}, 422, arena.CodeInvalid, "<= 60", "break_seconds"),
 		post("schedule", object{"slug": "n", "schedule": "0 12 * * *"}, 201, "", `"schedule":"0 12 * * *"`),
@@ -82,9 +75,7 @@ func TestAPI_createLeague(t *testing.T) {
 		post("game and pack", object{"slug": "o", "game": object{"name": "connect_four"}, "judge": nil, "rounds": nil}, 422, arena.CodeInvalid, "", "game"),
 		post("no deadline", object{"slug": "o", "signup_until": "tomorrow"}, 422, arena.CodeInvalid, "", "signup_until"),
 		post("description too long", object{"slug": "o", "description": strings.Repeat("x", 2001)}, 422, arena.CodeInvalid, "<= 2000", "description"),
-		post("prize of two lines", object{"slug": "o", "prize": "a\nb"}, 422, arena.CodeInvalid, "", "prize"),
 		post("rated left out", object{"slug": "o", "rated": nil}, 422, arena.CodeInvalid, "required", "rated"),
-		post("rule with an override", object{"slug": "o", "rules": []string{"be \u202e"}}, 422, arena.CodeInvalid, "U+202E", "rules"),
 		post("unknown field", object{"slug": "o", "drift": 1}, 422, arena.CodeInvalid, "", "drift"),
 	})
 	r := w.do("GET", "/v1/leagues", "", nil).is(200)
@@ -179,9 +170,6 @@ func TestAPI_entries(t *testing.T) {
 	first, second := w.agent(w.alice, "first"), w.agent(w.alice, "second")
 	w.league("quiz", nil)
 	w.league("one-each", object{"entry": object{"agents_per_owner": 1}})
-	w.league("list", object{"entry": object{"allow": []string{first}}})
-	w.league("over", nil)
-	w.do("POST", "/v1/leagues/over/finish", w.admin, nil).is(200)
 	entry := func(method, league, id, token string, status int, code arena.Code) scenario {
 		return scenario{
 			name: method + " " + league, method: method, path: "/v1/leagues/" + league + "/entries/" + id, token: token, status: status, code: code,
@@ -193,13 +181,9 @@ func TestAPI_entries(t *testing.T) {
 		entry("PUT", "quiz", second, w.bob, 404, arena.CodeNotFound),
 		entry("PUT", "quiz", second, w.admin, 204, ""),
 		entry("PUT", "none", first, w.alice, 404, arena.CodeNotFound),
-		entry("PUT", "over", first, w.alice, 409, arena.CodeConflict),
-		entry("PUT", "list", first, w.alice, 204, ""),
-		entry("PUT", "list", second, w.alice, 403, arena.CodeForbidden),
 		entry("PUT", "one-each", first, w.alice, 204, ""),
 		entry("PUT", "one-each", first, w.alice, 204, ""),
 		entry("PUT", "one-each", second, w.alice, 409, arena.CodeConflict),
-		entry("DELETE", "one-each", first, w.bob, 404, arena.CodeNotFound),
 		entry("DELETE", "one-each", first, w.alice, 204, ""),
 		entry("DELETE", "one-each", first, w.alice, 404, arena.CodeNotFound),
 		entry("PUT", "one-each", second, w.alice, 204, ""),
@@ -377,23 +361,17 @@ func TestAPI_seasons(t *testing.T) {
 	w.do("GET", "/v1/leagues/cup/seasons?limit=101", "", nil).is(422)
 }
 
-// Who may enter: each rule, named in the refusal.
-func TestAPI_entryRules(t *testing.T) {
+// The password comes in a header and is never shown.
+func TestAPI_entryPassword(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.league("club", object{"entry": object{"password": "sesame"}})
-	w.league("masters", object{"entry": object{"min_rating": 1600}})
-	w.league("novices", object{"entry": object{"max_rating": 1400}})
-	w.league("veterans", object{"entry": object{"min_matches": 1}})
 	ann := w.agent(w.alice, "Ann")
 	entry := func(slug string) string { return "/v1/leagues/" + slug + "/entries/" + ann }
 	w.run([]scenario{
 		{name: "password", method: "PUT", path: entry("club"), token: w.alice, status: 403, code: arena.CodeForbidden, says: "asks for a password"},
 		{name: "wrong password", method: "PUT", path: entry("club"), token: w.alice, header: []string{"X-League-Password", "Sesame"}, status: 403, code: arena.CodeForbidden},
 		{name: "right password", method: "PUT", path: entry("club"), token: w.alice, header: []string{"X-League-Password", "sesame"}, status: 204},
-		{name: "rating too low", method: "PUT", path: entry("masters"), token: w.alice, status: 403, code: arena.CodeForbidden, says: "from 1600 Elo on, this one has 1500"},
-		{name: "rating too high", method: "PUT", path: entry("novices"), token: w.alice, status: 403, code: arena.CodeForbidden, says: "up to 1400 Elo"},
-		{name: "too few matches", method: "PUT", path: entry("veterans"), token: w.alice, status: 403, code: arena.CodeForbidden, says: "with 1 rated matches, this one has 0"},
 	})
 	shown := string(w.do("GET", "/v1/leagues/club", "", nil).is(200).body)
 	if strings.Contains(shown, "sesame") || strings.Contains(shown, "hash") || !strings.Contains(shown, `"password_required":true`) {
@@ -405,17 +383,6 @@ func TestAPI_entryRules(t *testing.T) {
 	w.do("PUT", "/v1/leagues/club/entries/"+bob, w.bob, nil).is(403)
 	w.do("PATCH", "/v1/leagues/club", w.admin, object{"entry": object{"password": ""}}).is(200)
 	w.do("PUT", "/v1/leagues/club/entries/"+bob, w.bob, nil).is(204)
-}
-
-func TestAPI_packFitsJudge(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	pack := w.do("POST", "/v1/packs?format=jsonl&name=p", w.admin, "\"1\"\n\"not a number\"\n").is(201).str("pack_id")
-	body := object{"slug": "sums", "title": "Sums", "pack_id": pack, "judge": "number", "rounds": 3, "time_limit_seconds": 5, "rated": true}
-	w.run([]scenario{{
-		name: "a task nobody can solve", method: "POST", path: "/v1/leagues", token: w.admin, body: body,
-		status: 422, code: arena.CodeInvalid, fields: []string{"judge"}, says: "number cannot judge task 2 of pack",
-	}})
 }
 
 // An archived league leaves the lists and keeps its page; its deadline for entries
