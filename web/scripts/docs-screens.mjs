@@ -37,11 +37,5 @@ const best = (await get('/v1/leagues/trivia/standings')).items[0];
 await take('lobby', 'dark', '/', seen('[data-testid="lobby"][data-ready="true"] [data-testid="stage"] .side'));
 await take('league', 'light', '/l/trivia', seen('[data-testid="standings"]'));
 await take('agent', 'dark', `/a/${best.agent_id}`, seen('.uplot, [data-testid="rating-graph"]'));
-await take(
-  'duel',
-  'dark',
-  await live('trivia'),
-  seen('[data-testid="lane"][data-view-state="sealed"], [data-testid="lane"][data-view-state="answered"]'),
-);
 await take('arena', 'dark', await live('last-one-standing'), seen('[data-testid="tile"][data-state="right"]:not(.placed)'));
 await browser.close();
