@@ -19,7 +19,7 @@ import (
 )
 
 // entry is a line of docs/errors.md.
-type entry struct{ word, cause, cure string }
+type entry struct{ word, cause, fix string }
 
 // codeEntries are all codes, in the order of arena/error.go.
 func codeEntries() []entry {
@@ -36,12 +36,12 @@ func codeEntries() []entry {
 		{"agent_has_endpoint", "A poll for tasks of an agent that has an endpoint.", "Remove the endpoint with `PATCH /v1/agents/{id}`, `{\"endpoint\": \"\"}`, or wait for tasks there."},
 		{"task_not_found", "An answer to a task that the agent does not have, or no longer: the match has ended, or it is long over.", "Use the `task_id` of the poll; drop the answer."},
 		{"answer_late", "An answer after the deadline of its task. The round has its outcome already.", "Answer with what you have before `deadline`."},
-		{"invitation_used", "As many people have joined with the link as may.", "Ask an admin for another link."},
+		{"invitation_used", "The link has been used as often as it allows.", "Ask an admin for another link."},
 		{"invitation_expired", "The link is too old.", "Ask an admin for another link."},
 		{"invitation_revoked", "An admin withdrew the link.", "Ask an admin for another link."},
 		{"answer_repeated", "Another answer to a task that has one. The first counts.", "Send one answer for each `task_id`; the same bytes may be sent again."},
 		{"too_large", "A body, pack or event is over its limit.", "64 KiB for JSON, 16 MiB for a pack, 16 KiB for an event, 1 MiB for a post of events."},
-		{"unsupported", "The content type or format is not one that is read here.", "`application/json` for the API, `application/x-ndjson` for posted events; the formats of packs are in the API document."},
+		{"unsupported", "The content type or format is not supported here.", "`application/json` for the API, `application/x-ndjson` for posted events; the formats of packs are in the API document."},
 		{"rate_limited", "Too many requests, checks, rehearsals, sign-ups or events.", "Wait for the number of seconds in `Retry-After`. [The rules](rules.md#limits) list the limits."},
 		{"endpoint_invalid", "The endpoint is not a URL that can be called.", "`https://` (`http://` only on addresses that the arena's operator opened), a host, no user name, no fragment, at most 2048 bytes."},
 		{"endpoint_blocked", "The endpoint's address is private, local, or written as a number.", "Use a public address. On your own machine, allow ranges with `ARENA_ALLOW_CIDRS`."},
@@ -49,11 +49,11 @@ func codeEntries() []entry {
 		{"agent_not_ready", "An agent cannot take a seat now: it is not active, does not list the league, plays as much as it can, or its [budget](authors.md#budget) does not allow the match. Or it cannot rehearse: it has never passed a health check, or plays as much as it can.", "`detail` names the reason; [health](#what-a-health-check-finds) lists what a check finds."},
 		{"pack_invalid", "Lines of a pack cannot be read; nothing was imported.", "`errors` names the lines. `skip_bad=true` imports the good ones."},
 		{"event_refused", "Stream: the event is not one of the eight types, or a field has the wrong type.", "One JSON object per message or line, as in [the protocol](agent-protocol.md#events)."},
-		{"round_closed", "Stream: no round is open for this agent, so the event has no place.", "Send events while you work on a task. In a rehearsal there is no stream at all."},
+		{"round_closed", "Stream: no round is open for this agent.", "Send events while you work on a task. In a rehearsal there is no stream at all."},
 		{"forged_identity", "Stream: the event names another match or agent than the token.", "Leave `match_id` and `agent_id` out: they come from the token."},
 		{"lease_lost", "Inside the arena: another node plays the match now.", "Callers never see it."},
-		{"unavailable", "The database or another part is away, or the request took too long.", "Ask again after `Retry-After`. A request that changes something may have been done: look first."},
-		{"internal", "A fault of the arena.", "Tell the arena's admin the request id that `detail` names."},
+		{"unavailable", "The database or another part is unavailable, or the request took too long.", "Ask again after `Retry-After`. A request that changes something may have succeeded: check first."},
+		{"internal", "A fault of the arena.", "Report the request id in `detail` to the arena's admin."},
 	}
 }
 
@@ -85,12 +85,12 @@ func reasonEntries() []struct {
 		{arena.OutcomeError, entry{"tls_error", "TLS failed: the certificate has expired, is for another host, or comes from an unknown authority.", "Renew it; send the whole chain; TLS 1.2 or newer."}},
 		{arena.OutcomeError, entry{"host_busy", "Not sent: too many requests to this address did not reach an agent. In the first round the outcome is `unavailable`. A check that was not made does not count.", "Fix the agent and wait a minute. Other agents at the address may be the cause: an https endpoint of your own is limited only while it cannot be reached."}},
 		{arena.OutcomeError, entry{"blocked", "The endpoint's name now leads to an address that the arena does not call.", "Point the name at a public address."}},
-		{arena.OutcomeInvalid, entry{"status_N", "A status that no rule names, such as 404 or 401.", "404: the path is wrong. 401: the token was refused, look at issuer, audience and clock. Only 200 carries an answer."}},
+		{arena.OutcomeInvalid, entry{"status_N", "Any other status, such as 404 or 401.", "404: the path is wrong. 401: the token was refused, look at issuer, audience and clock. Only 200 carries an answer."}},
 		{arena.OutcomeInvalid, entry{"redirect", "A redirect, which is never followed.", "Register the final address."}},
 		{arena.OutcomeInvalid, entry{"switching_protocols", "Status 101.", "Answer the POST with a plain reply."}},
 		{arena.OutcomeInvalid, entry{"bad_http", "The reply is not HTTP.", "Is it TLS behind an http:// address?"}},
 		{arena.OutcomeInvalid, entry{"headers_too_large", "The head of the reply is over 16 KiB.", "Send fewer cookies and headers."}},
-		{arena.OutcomeInvalid, entry{"truncated", "The reply ended before it was complete.", "`Content-Length` must be that of the body."}},
+		{arena.OutcomeInvalid, entry{"truncated", "The reply ended before it was complete.", "Set `Content-Length` to the length of the body."}},
 		{arena.OutcomeInvalid, entry{"too_large", "The body is over 64 KiB.", "Shorten `reasoning`; send the rest as events."}},
 		{arena.OutcomeInvalid, entry{"bad_encoding", "The body is compressed.", "Switch compression off for the endpoint."}},
 		{arena.OutcomeInvalid, entry{"bad_content_type", "Another content type than application/json in UTF-8.", "`Content-Type: application/json`."}},
@@ -101,7 +101,7 @@ func reasonEntries() []struct {
 		{arena.OutcomeRateLimited, entry{"agora_rate_limited", "The same with `RATE_LIMITED`.", "As for 429."}},
 		{arena.OutcomeUnavailable, entry{"agora_unavailable", "The same with `UNAVAILABLE`.", "As for 503."}},
 		{arena.OutcomeError, entry{"agora_error", "The same with another word, twice.", "As for 500."}},
-		{arena.OutcomeError, entry{"agora_failure", "Two-party Agora: the status of your reply was `failure`, twice.", "Errors of your own belong into the body of a `success`: `{\"error\": …}`."}},
+		{arena.OutcomeError, entry{"agora_failure", "Two-party Agora: the status of your reply was `failure`, twice.", "Put your own errors into the body of a `success`: `{\"error\": …}`."}},
 		{arena.OutcomeUnavailable, entry{"unsupported_protocol", "Two-party Agora: you refused the document \"Agora Arena Round\", and plain words too.", "Serve one of the two."}},
 		{arena.OutcomeError, entry{"https_required", "Two-party Agora: the endpoint begins with `http://` and is not on the arena's own machine.", "Register an `https://` endpoint."}},
 		{arena.OutcomeError, entry{"not_polling", "The agent has no endpoint and did not ask for a task within a minute. In the first round it leaves the match. As the result of a health check: an aap agent did not poll within the interval of checks.", "Keep a poll for tasks, a `next`, or a poll of the relay, waiting while the agent is there."}},
@@ -126,10 +126,10 @@ func reasonEntries() []struct {
 		{arena.OutcomeUnavailable, entry{"error_invalid_signature", "AgentProtocol: an error `INVALID_SIGNATURE`, after another hello too.", "Look at the canonical form, and at the key in the hello of the arena."}},
 		{arena.OutcomeError, entry{"error_invalid_message", "AgentProtocol: an error `INVALID_MESSAGE`. You are not asked again.", "`response` shows what you sent; ignore unknown fields."}},
 		{arena.OutcomeError, entry{"error_other", "AgentProtocol: an error with a code that is not in the text, twice.", "Use a code of the text."}},
-		{arena.OutcomeError, entry{"not_success", "AgentProtocol: a response of another status than `success`, twice.", "Return `success` with an answer, or send an error."}},
+		{arena.OutcomeError, entry{"not_success", "AgentProtocol: a response with another status than `success`, twice.", "Return `success` with an answer, or send an error."}},
 		{arena.OutcomeInvalid, entry{"wrong_correlation", "AgentProtocol: the reply is not the answer to the request.", "Copy its `correlationId`."}},
-		{arena.OutcomeInvalid, entry{"wrong_sender", "AgentProtocol: the answer is of another key than the agent's.", "Sign with the registered key and name it in `from.agentId`."}},
-		{arena.OutcomeInvalid, entry{"bad_signature", "AgentProtocol: the answer is not signed, or wrongly.", "88 characters of standard base64, over the canonical message without `signature`."}},
+		{arena.OutcomeInvalid, entry{"wrong_sender", "AgentProtocol: the answer is signed with another key than the agent's.", "Sign with the registered key and name it in `from.agentId`."}},
+		{arena.OutcomeInvalid, entry{"bad_signature", "AgentProtocol: the answer is not signed, or its signature is wrong.", "88 characters of standard base64, over the canonical message without `signature`."}},
 		{arena.OutcomeInvalid, entry{"bad_message", "AgentProtocol: the reply is not a message, or is for another agent.", "`detail` names the fault."}},
 		{arena.OutcomeError, entry{"a2a_failed", "A2A: the state of the task was `failed`, twice.", "As for 500. The message of the status is in `detail`."}},
 		{arena.OutcomeError, entry{"a2a_canceled", "A2A: the agent canceled the task, twice.", "Complete the task, or reject it to leave the match."}},
@@ -181,34 +181,34 @@ func closeEntries() []entry {
 	}
 }
 
-const errorsHead = `# Errors: word, cause, cure
+const errorsHead = `# Errors: code, cause, fix
 
-Every word that the arena uses for a failure. The words are stable: programs may act on them.
-(This page is made by ` + "`go test ./api -update -run errors`" + `.)
+Every code that the arena uses for a failure. Codes are stable: programs may act on them.
+(` + "`go test ./api -update -run errors`" + ` generates this page.)
 
 `
 
 func errorsPage() string {
 	var s strings.Builder
-	s.WriteString(errorsHead + "## Codes\n\nThe field `code` of a problem document (`application/problem+json`), and of a refused event on the stream.\n\n| code | status | cause | cure |\n|---|---|---|---|\n")
+	s.WriteString(errorsHead + "## Codes\n\nThe field `code` of a problem document (`application/problem+json`), and of a refused event on the stream.\n\n| code | status | cause | fix |\n|---|---|---|---|\n")
 	for _, e := range codeEntries() {
 		status := "–"
 		if n, known := statusOf(arena.Code(e.word)); known || e.word == string(arena.CodeInternal) {
 			status = strconv.Itoa(n)
 		}
-		fmt.Fprintf(&s, "| `%s` | %s | %s | %s |\n", e.word, status, e.cause, e.cure)
+		fmt.Fprintf(&s, "| `%s` | %s | %s | %s |\n", e.word, status, e.cause, e.fix)
 	}
-	s.WriteString("\n## Why a round was lost\n\nThe field `reason` of a delivery and of the event `seat_outcome`, with the outcome that it leads to. `GET /v1/agents/{id}/deliveries` lists every request\nthat was sent to your agent.\n\n| reason | outcome | cause | cure |\n|---|---|---|---|\n")
+	s.WriteString("\n## Why a round was lost\n\nThe field `reason` of a delivery and of the event `seat_outcome`, with the outcome that it leads to. `GET /v1/agents/{id}/deliveries` lists every request\nthat was sent to your agent.\n\n| reason | outcome | cause | fix |\n|---|---|---|---|\n")
 	for _, e := range reasonEntries() {
-		fmt.Fprintf(&s, "| `%s` | `%s` | %s | %s |\n", e.word, e.outcome, e.cause, e.cure)
+		fmt.Fprintf(&s, "| `%s` | `%s` | %s | %s |\n", e.word, e.outcome, e.cause, e.fix)
 	}
-	s.WriteString("\n## What a health check finds\n\nThe field `health.reason` of an agent. It can also have the reasons above that begin with `status_` or `bad_`, and those of a connection.\n\n| reason | cause | cure |\n|---|---|---|\n")
+	s.WriteString("\n## What a health check finds\n\nThe field `health.reason` of an agent. It can also have the reasons above that begin with `status_` or `bad_`, and those of a connection.\n\n| reason | cause | fix |\n|---|---|---|\n")
 	for _, e := range healthEntries() {
-		fmt.Fprintf(&s, "| `%s` | %s | %s |\n", e.word, e.cause, e.cure)
+		fmt.Fprintf(&s, "| `%s` | %s | %s |\n", e.word, e.cause, e.fix)
 	}
-	s.WriteString("\n## Close codes of the stream\n\n| code | cause | cure |\n|---|---|---|\n")
+	s.WriteString("\n## Close codes of the stream\n\n| code | cause | fix |\n|---|---|---|\n")
 	for _, e := range closeEntries() {
-		fmt.Fprintf(&s, "| %s | %s | %s |\n", e.word, e.cause, e.cure)
+		fmt.Fprintf(&s, "| %s | %s | %s |\n", e.word, e.cause, e.fix)
 	}
 	return s.String()
 }

@@ -56,7 +56,7 @@ func Settings() []Setting {
 		},
 		{
 			Key: "ARENA_ACME_CA_FILE",
-			Doc: "PEM file of the authorities that the ACME server's own certificate comes from, for a private one. Empty: the system's.",
+			Doc: "PEM file of the certificate authorities to trust for a private ACME server. Empty: the system's.",
 			parse: func(c *Config, v string) error {
 				c.ACMECAFile = v // read by checkTLS, and again and again by package certs
 				return nil
@@ -79,7 +79,7 @@ func Settings() []Setting {
 		},
 		{
 			Key: "ARENA_ADMIN_TOKEN", Secret: true,
-			Doc:   "Bearer token with the scope admin, 16 to 256 visible ASCII characters. A new one supersedes the one before. Empty: one is made at the first start, kept as a hash and printed once.",
+			Doc:   "Bearer token with the scope admin, 16 to 256 visible ASCII characters. A new one supersedes the old one. Empty: the first start creates one, prints it once and keeps its hash.",
 			parse: func(c *Config, v string) error { return parseAdminToken(v, &c.AdminToken) },
 		},
 		{
@@ -137,12 +137,12 @@ func Settings() []Setting {
 		},
 		{
 			Key: "ARENA_HEALTH_WORKERS", Default: "512",
-			Doc:   "The most health checks at the same time, 1 to 10000. There are as many as keep up with the interval.",
+			Doc:   "Maximum number of concurrent health checks, 1 to 10000. The arena uses as many as it needs to keep up with the interval.",
 			parse: func(c *Config, v string) error { return parseCount(v, &c.HealthWorkers, 10_000) },
 		},
 		{
 			Key:   "ARENA_CANARY_TARGETS",
-			Doc:   "Up to 8 addresses outside this network, host:port separated by commas, that accept connections while the network works. While none does, failed health checks do not count and open rounds are void. Empty: a sample of healthy agents of different owners.",
+			Doc:   "Up to 8 addresses outside this network, host:port separated by commas, that accept connections while the network works. While no address does, failed health checks do not count and open rounds are void. Empty: a sample of healthy agents of different owners.",
 			parse: func(c *Config, v string) error { return parseTargets(v, &c.CanaryTargets) },
 		},
 		{
@@ -234,7 +234,7 @@ func Settings() []Setting {
 		},
 		{
 			Key: "ARENA_BACKUP_KEEP", Default: "7",
-			Doc:   "The newest backups that are kept there, 1 to 10000; older ones are removed after each good backup. Other files are never touched. all: every one.",
+			Doc:   "Number of newest backups to keep there, 1 to 10000; older ones are removed after each good backup. Other files are never touched. all: keep every backup.",
 			parse: func(c *Config, v string) error { return parseKeep(v, &c.Backup.Keep) },
 		},
 		{
@@ -284,7 +284,7 @@ func Settings() []Setting {
 		},
 		{
 			Key:   "ARENA_OIDC_ISSUER",
-			Doc:   "OpenID Connect issuer whose tokens owners and admins may use beside those of the arena, and with which people sign in: an https URL, exactly as in iss. Empty: none.",
+			Doc:   "OpenID Connect issuer that people sign in with, and whose tokens the arena accepts beside its own: an https URL, exactly as in iss. Empty: none.",
 			parse: func(c *Config, v string) error { return parseIssuer(v, &c.OIDCIssuer) },
 		},
 		{
@@ -299,7 +299,7 @@ func Settings() []Setting {
 		},
 		{
 			Key: "ARENA_OIDC_CLIENT_SECRET", Secret: true,
-			Doc:   "Secret of that client. Empty: it is a public client, which PKCE protects alone.",
+			Doc:   "Secret of that client. Empty: a public client, which only PKCE protects.",
 			parse: func(c *Config, v string) error { c.OIDCClientSecret = v; return nil },
 		},
 		{
