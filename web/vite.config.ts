@@ -47,12 +47,12 @@ export default defineConfig(({ mode }) => ({
           groups: [
             { name: 'stage', test: /src[\\/](?:Embed\.svelte|lib[\\/]renew|tokens\.css|base\.css)/, priority: 3 },
             { name: 'first', tags: ['$initial'], test: /^(?!.*(?:\.html|src[\\/](?:main\.ts|embed\.ts|font.*\.css)))/, priority: 2 },
-            { name: 'desk', minShareCount: 2, test: /[\\/](?:console|admin)[\\/.]/, priority: 1 },
-            { name: 'commentary', test: /src[\\/]lib[\\/](?:commentary|game[\\/](?:forms|moves)|i18n[\\/]commentary)/, priority: 2 }, // both read positions
+            { name: 'desk', minShareCount: 2, test: /[\\/](?:console|admin)(?:[\\/]|\.en)/, priority: 1 },
+            { name: 'commentary', test: /src[\\/]lib[\\/](?:commentary|game[\\/](?:forms|moves)|i18n[\\/]commentary\.en)/, priority: 2 }, // both read positions
             {
               name: 'game',
               minShareCount: 2,
-              test: /src[\\/](?:components[\\/]game|lib[\\/]game[\\/](?:words|notes)|lib[\\/]i18n[\\/]game)/,
+              test: /src[\\/](?:components[\\/]game|lib[\\/]game[\\/]notes|lib[\\/]i18n[\\/]game\.en)/,
               priority: 1,
             }, // only where a game is shown
             { name: 'shared', minShareCount: 2, priority: 0 },

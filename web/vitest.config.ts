@@ -6,5 +6,5 @@ import { defineConfig } from 'vitest/config';
 // limit only ends one that hangs.
 export default defineConfig({
   resolve: { alias: { $lib: fileURLToPath(new URL('./src/lib', import.meta.url)) } },
-  test: { include: ['src/**/*.test.ts'], environment: 'node', testTimeout: 120_000 },
+  test: { include: ['src/**/*.test.ts'], environment: 'node', setupFiles: 'vitest.setup.ts', testTimeout: 120_000 },
 });

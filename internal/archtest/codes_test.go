@@ -78,8 +78,7 @@ func checkDictionaries(t *testing.T, prefix string, want []string) {
 		t.Fatalf("got the dictionaries %v, %v", languages, err)
 	}
 	for _, language := range languages {
-		name := filepath.Join(filepath.Dir(language), "why."+filepath.Base(language))
-		text, err := os.ReadFile(name)
+		text, err := os.ReadFile(language)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -92,7 +91,7 @@ func checkDictionaries(t *testing.T, prefix string, want []string) {
 			}
 		}
 		if slices.Sort(got); !slices.Equal(got, want) {
-			t.Errorf("%s has texts for the codes %v of %s, the domain has %v", filepath.Base(name), got, prefix, want)
+			t.Errorf("%s has texts for the codes %v of %s, the domain has %v", filepath.Base(language), got, prefix, want)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func TestPauseReasons_everywhere(t *testing.T) {
 		}
 		var got []string
 		for line := range strings.Lines(string(text)) {
-			key, found := strings.CutPrefix(strings.TrimSpace(line), "'agent.pause.")
+			key, found := strings.CutPrefix(strings.TrimSpace(line), "'pause.")
 			if key, _, _ = strings.Cut(key, "'"); found && !strings.Contains(key, ".") {
 				got = append(got, key)
 			}

@@ -3,7 +3,7 @@ import Embed from './Embed.svelte';
 import './tokens.css';
 import './base.css';
 import './font-embed.css';
-import { words } from '$lib/i18n/index.svelte';
+import { words } from '$lib/i18n';
 
 // The page of a frame loads its own parts only: it is paid for by the readers
 // of another site.

@@ -1,4 +1,4 @@
-import { t } from './i18n/index.svelte';
+import { t } from './i18n';
 
 // What the arena puts in place of names and texts that were deleted. It is the same
 // for every reader, so the page translates it.

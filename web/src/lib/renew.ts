@@ -8,8 +8,8 @@ import { contact } from './contact';
 const KEY = 'arena.renewed';
 const AGAIN_MS = 60_000;
 
-/** Loads a part of the app. It waits for an outage to end, and fails when the part is really gone. */
-export async function part<T>(load: () => Promise<T>): Promise<T> {
+/** Loads a module. It waits for an outage to end, and fails when the module is really gone. */
+export async function loaded<T>(load: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await load();

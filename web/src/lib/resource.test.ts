@@ -2,12 +2,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from './api/client';
 import { Resource } from './resource.svelte';
 
-// Without the compiler of Svelte, state is a plain value.
-vi.hoisted(() => {
-  const plain = (value: unknown) => value;
-  Object.assign(globalThis, { $state: Object.assign(plain, { raw: plain }) });
-});
-
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 

@@ -2,7 +2,7 @@ import type { League } from './api/contract';
 import { countdown, elo } from './format';
 import { cronWords, inZone, offsetAt, readerZone } from './find/cron';
 import { gameOf } from './games';
-import { t, tn, tx, words } from './i18n/index.svelte';
+import { t, tn, tx } from './i18n';
 import { shownAs } from './match/state';
 
 /** What a league asks for that names no other number. */
@@ -51,7 +51,7 @@ export const summaryOf = (l: League): string =>
 function scheduleOf(l: League): string {
   if (!l.schedule) return '';
   const { zone, cron } = inZone(l.schedule);
-  const when = cronWords(l.schedule, words.language, offsetAt(l.next_run_at ? new Date(l.next_run_at) : new Date()), readerZone());
+  const when = cronWords(l.schedule, offsetAt(l.next_run_at ? new Date(l.next_run_at) : new Date()), readerZone());
   return tx(`rules.schedule.${l.format_options?.schedule_starts || 'plain'}`, '', { when: when ?? t('rules.custom', { cron, zone }) });
 }
 

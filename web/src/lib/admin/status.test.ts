@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { adminEn } from '../i18n/admin.en';
-import { fill } from '../i18n/fill';
+import { tx } from '../i18n';
+import '../i18n/admin.en';
 import { type Fact, factKey, factParams } from './status';
 
 const now = Date.parse('2026-11-23T12:00:00Z');
@@ -20,4 +20,4 @@ test.each<[string, Fact]>([
   ['Matches start on time.', { name: 'queue', level: 'ok' }],
   ['No scheduled job has run for 12:30: no pairing, health checks or backups.', { name: 'schedule', level: 'warning', at: ago(12.5) }],
   ['Scheduled jobs run.', { name: 'schedule', level: 'ok' }],
-])('%s', (sentence, fact) => expect(fill(adminEn[factKey(fact) as keyof typeof adminEn], factParams(fact, now, 'en'))).toBe(sentence));
+])('%s', (sentence, fact) => expect(tx(factKey(fact), '', factParams(fact, now, 'en'))).toBe(sentence));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ArenaEvent, StandingBrief } from '../api/contract';
-import { commentaryEn } from '../i18n/commentary.en';
+import { words } from '../i18n';
+import { texts } from '../i18n/commentary.en';
 import { applyEvents } from '../match/apply';
 import { emptyMatch, lastRound, type MatchState } from '../match/state';
 import { lineOf, noContext, RULES, type Context } from './commentary';
@@ -249,13 +250,14 @@ describe('every line', () => {
     }
   });
 
-  it('has a text without open blanks, in both languages', () => {
-    for (const language of ['en', 'es'] as const) {
+  it('has a text without open blanks, in both languages', async () => {
+    for (const language of ['es', 'en'] as const) {
+      await words.use(language, false);
       for (let seed = 1; seed <= 60; seed++) {
         let m = emptyMatch('m');
         for (const e of randomLog(seed)) {
           const got = line((m = applyEvents(m, [e])));
-          if (got) expect(textOf(got, language)).not.toMatch(/[{}]|undefined|NaN/);
+          if (got) expect(textOf(got)).not.toMatch(/[{}]|undefined|NaN/);
         }
       }
     }
@@ -263,9 +265,13 @@ describe('every line', () => {
 
   it('has a text in the dictionary for its rule, and no other', () => {
     const keys = new Set(
-      Object.keys(commentaryEn)
-        .filter((k) => k.startsWith('say.'))
-        .map((k) => k.slice(4).replace(/_(one|other)$/, (end, _, at: number, whole: string) => (RULES.includes(whole) ? end : ''))),
+      Object.keys(texts)
+        .filter((k) => k.startsWith('commentary.say.'))
+        .map((k) =>
+          k
+            .slice('commentary.say.'.length)
+            .replace(/_(one|other)$/, (end, _, at: number, whole: string) => (RULES.includes(whole) ? end : '')),
+        ),
     );
     expect([...keys].sort()).toEqual([...RULES].sort());
   });

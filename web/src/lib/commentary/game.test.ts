@@ -4,6 +4,7 @@ import { readLog } from '../match/file';
 import { Recording } from '../match/recording';
 import { emptyMatch, lastRound } from '../match/state';
 import { lineOf } from './commentary';
+import { words } from '../i18n';
 import { textOf } from './text';
 
 const events = (name: string) => readLog(readFileSync(`src/lib/fixtures/game-${name}.jsonl`, 'utf8')).file.events;
@@ -47,7 +48,7 @@ describe('the commentary of a game', () => {
 
   it.each(['connect-four', 'chess', 'liars-dice', 'kuhn-poker', 'colonel-blotto', 'negotiation'])(
     'says nothing of an open turn, and leaves no blank: %s',
-    (name) => {
+    async (name) => {
       const recording = new Recording(emptyMatch('m'));
       recording.push(events(name));
       for (let p = 1; p <= recording.length; p++) {
@@ -55,7 +56,10 @@ describe('the commentary of a game', () => {
         const line = lineOf(m, lastRound(m)?.no ?? 0, false);
         if (!line) continue;
         expect(m.rounds.find((r) => r.no === line.round)!.closedAt).toBeTruthy();
-        for (const language of ['en', 'es'] as const) expect(textOf(line, language)).not.toMatch(/[{}]|undefined/);
+        for (const language of ['es', 'en'] as const) {
+          await words.use(language, false);
+          expect(textOf(line)).not.toMatch(/[{}]|undefined/);
+        }
       }
     },
   );

@@ -1,11 +1,7 @@
 import { duration, isolated, points } from '../format';
-import { commentaryEn, type CommentaryKey } from '../i18n/commentary.en';
-import { commentaryEs } from '../i18n/commentary.es';
-import { fill } from '../i18n/fill';
-import type { Language } from '../i18n/index.svelte';
+import { tx, words } from '../i18n';
+import '../i18n/commentary.en';
 import type { Line } from './commentary';
-
-export const dictionary = (language: Language) => (language === 'es' ? commentaryEs : commentaryEn);
 
 /** Characters that change the direction of the text around them. */
 const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
@@ -19,12 +15,10 @@ export function named(name: string): string {
 }
 
 /** The text of a line. */
-export function textOf(line: Line, language: Language = 'en'): string {
+export function textOf(line: Line): string {
+  const { language } = words;
   const form = line.n === undefined ? '' : `_${new Intl.PluralRules(language).select(line.n) === 'one' ? 'one' : 'other'}`;
-  const texts = dictionary(language);
-  const key = `say.${line.rule}${form}`;
-  const text = Object.hasOwn(texts, key) ? texts[key as CommentaryKey] : texts[`say.${line.rule}` as CommentaryKey];
-  return fill(text, {
+  const params = {
     ...(line.n === undefined ? {} : { n: line.n }),
     ...(line.left === undefined ? {} : { left: line.left }),
     ...(line.total === undefined ? {} : { total: line.total }),
@@ -34,5 +28,6 @@ export function textOf(line: Line, language: Language = 'en'): string {
     ...(line.names ? { names: new Intl.ListFormat(language).format(line.names.map(named)) } : {}),
     ...(line.ms === undefined ? {} : { time: duration(line.ms, language) }),
     ...(line.points ? { a: points(line.points[0], language), b: points(line.points[1], language) } : {}),
-  });
+  };
+  return tx(`commentary.say.${line.rule}${form}`, '', params) || tx(`commentary.say.${line.rule}`, '', params);
 }

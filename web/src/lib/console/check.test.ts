@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Agent } from '$lib/api/contract';
-import { consoleEn } from '$lib/i18n/console.en';
+import { texts } from '$lib/i18n/console.en';
 import { reasonKey, stepsOf, STEPS } from './check';
 
 const checked = (reason: string, capabilities: string[] = [], leagues: string[] = [], protocol: Agent['protocol'] = 'aap') => ({
@@ -71,8 +71,8 @@ describe('the steps of an endpoint test', () => {
 
 describe('reasons', () => {
   it('have a word and a cure', () => {
-    for (const key of Object.keys(consoleEn).filter((k) => k.startsWith('why.'))) {
-      expect(consoleEn).toHaveProperty([key.replace('why.', 'cure.')]);
+    for (const key of Object.keys(texts).filter((k) => k.startsWith('console.why.'))) {
+      expect(texts).toHaveProperty([key.replace('.why.', '.cure.')]);
     }
   });
   it('carry their status', () => {

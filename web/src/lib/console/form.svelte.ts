@@ -1,7 +1,8 @@
 import { tick } from 'svelte';
 import { ApiError } from '$lib/api/client';
 import { place, type Placed } from './problem';
-import { tc } from './words';
+import { t } from '../i18n';
+import '../i18n/console.en';
 
 const CLEAN: Placed = { fields: {}, rest: [] };
 
@@ -44,10 +45,10 @@ export class Form {
 
 /** Failures that are about no field, in the reader's words. */
 function plain(error: ApiError): string | undefined {
-  if (error.status === 0) return tc('problem.network');
-  if (error.code === 'not_owner' || error.code === 'not_admin') return tc(`problem.${error.code}`);
-  if (error.status === 401) return tc('problem.token');
-  if (error.status === 429) return tc('problem.often', { text: error.message });
-  if (error.status >= 500) return tc('problem.server', { text: error.message });
+  if (error.status === 0) return t('console.problem.network');
+  if (error.code === 'not_owner' || error.code === 'not_admin') return t(`console.problem.${error.code}`);
+  if (error.status === 401) return t('console.problem.token');
+  if (error.status === 429) return t('console.problem.often', { text: error.message });
+  if (error.status >= 500) return t('console.problem.server', { text: error.message });
   return undefined;
 }

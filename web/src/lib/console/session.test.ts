@@ -1,12 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Session } from './session.svelte';
 
-// Without the compiler of Svelte, state is a plain value.
-vi.hoisted(() => {
-  const plain = (value: unknown) => value;
-  Object.assign(globalThis, { $state: Object.assign(plain, { raw: plain }) });
-});
-
 const json = (body: unknown, status = 200) =>
   Promise.resolve(new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } }));
 const fetched = vi.fn<typeof fetch>();

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { words, type Language } from '../i18n';
 import { cronWords, inZone } from './cron';
+
+async function wordsIn(language: Language, ...schedule: Parameters<typeof cronWords>): Promise<string | undefined> {
+  await words.use(language, false);
+  return cronWords(...schedule);
+}
 
 describe('a schedule in words', () => {
   it.each([
@@ -20,9 +26,9 @@ describe('a schedule in words', () => {
     ['0 12 1 * *', 'on day 1 of every month at 12:00', 'el día 1 de cada mes a las 12:00'],
     ['0 12 1,15 * ?', 'on day 1 and 15 of every month at 12:00', 'el día 1 y 15 de cada mes a las 12:00'],
     ['@weekly', 'every Sunday at 00:00', 'todos los domingos a las 00:00'],
-  ])('%s', (expression, en, es) => {
-    expect(cronWords(expression, 'en')).toBe(en);
-    expect(cronWords(expression, 'es')).toBe(es);
+  ])('%s', async (expression, en, es) => {
+    expect(await wordsIn('en', expression)).toBe(en);
+    expect(await wordsIn('es', expression)).toBe(es);
   });
 
   it.each([
@@ -39,28 +45,28 @@ describe('a schedule in words', () => {
     '1-0 * * * *',
     '*/0 * * * *',
     '1/2/3 * * * *',
-  ])('has no short form of %s', (expression) => expect(cronWords(expression, 'en')).toBeUndefined());
+  ])('has no short form of %s', async (expression) => expect(await wordsIn('en', expression)).toBeUndefined());
 
-  it('is in the zone of the schedule', () => {
+  it('is in the zone of the schedule', async () => {
     const friday = 'CRON_TZ=Europe/Madrid 0 20 * * 5';
-    expect(cronWords(friday, 'en', 60)).toBe('every Friday at 20:00 (Europe/Madrid)');
-    expect(cronWords(friday, 'es', 60, 'Europe/Madrid')).toBe('todos los viernes a las 20:00');
-    expect(cronWords('TZ=UTC 0 20 * * 5', 'en', 60)).toBe('every Friday at 21:00');
+    expect(await wordsIn('en', friday, 60)).toBe('every Friday at 20:00 (Europe/Madrid)');
+    expect(await wordsIn('es', friday, 60, 'Europe/Madrid')).toBe('todos los viernes a las 20:00');
+    expect(await wordsIn('en', 'TZ=UTC 0 20 * * 5', 60)).toBe('every Friday at 21:00');
     expect(inZone('  0 20 * * 5 ')).toEqual({ zone: 'UTC', cron: '0 20 * * 5' });
   });
 
-  it('is in the zone of the reader', () => {
-    expect(cronWords('0 20 * * FRI', 'en', 60)).toBe('every Friday at 21:00');
-    expect(cronWords('0 23 * * FRI', 'en', 120)).toBe('every Saturday at 01:00');
-    expect(cronWords('0 2 * * SUN', 'en', -480)).toBe('every Saturday at 18:00');
-    expect(cronWords('0 2 * * MON-FRI', 'en', -480)).toBe('every Monday, Tuesday, Wednesday, Thursday, and Sunday at 18:00');
-    expect(cronWords('0 20 * * *', 'es', 330)).toBe('todos los días a la 01:30');
-    expect(cronWords('0 * * * *', 'en', 330)).toBe('every hour at 30 minutes past');
+  it('is in the zone of the reader', async () => {
+    expect(await wordsIn('en', '0 20 * * FRI', 60)).toBe('every Friday at 21:00');
+    expect(await wordsIn('en', '0 23 * * FRI', 120)).toBe('every Saturday at 01:00');
+    expect(await wordsIn('en', '0 2 * * SUN', -480)).toBe('every Saturday at 18:00');
+    expect(await wordsIn('en', '0 2 * * MON-FRI', -480)).toBe('every Monday, Tuesday, Wednesday, Thursday, and Sunday at 18:00');
+    expect(await wordsIn('es', '0 20 * * *', 330)).toBe('todos los días a la 01:30');
+    expect(await wordsIn('en', '0 * * * *', 330)).toBe('every hour at 30 minutes past');
   });
 
-  it('stays in UTC where a zone would part its days', () => {
-    expect(cronWords('0 12,23 * * FRI', 'en', 120)).toBe('every Friday at 12:00 and 23:00 UTC');
-    expect(cronWords('0 23 1 * *', 'en', 120)).toBe('on day 1 of every month at 23:00 UTC');
-    expect(cronWords('0 20 1 * *', 'en', 120)).toBe('on day 1 of every month at 22:00');
+  it('stays in UTC where a zone would part its days', async () => {
+    expect(await wordsIn('en', '0 12,23 * * FRI', 120)).toBe('every Friday at 12:00 and 23:00 UTC');
+    expect(await wordsIn('en', '0 23 1 * *', 120)).toBe('on day 1 of every month at 23:00 UTC');
+    expect(await wordsIn('en', '0 20 1 * *', 120)).toBe('on day 1 of every month at 22:00');
   });
 });

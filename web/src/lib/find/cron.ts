@@ -1,8 +1,6 @@
-import { cronTexts } from '../i18n/cron';
-import { fill } from '../i18n/fill';
-import type { Language } from '../i18n/index.svelte';
+import { t, tn, tx, words } from '../i18n';
 
-// Cron expressions (five fields in UTC, or @daily and the like) in words. Pure.
+// Cron expressions (five fields in UTC, or @daily and the like) in words.
 
 const MINUTES_A_DAY = 24 * 60;
 /** More times a day than these are not listed. */
@@ -59,7 +57,7 @@ export function inZone(schedule: string): { zone: string; cron: string } {
  * a schedule that no zone but UTC can say so shortly gets times in UTC, named so. A schedule with a zone of
  * its own gets times in that zone, named so unless it is here, the reader's zone. Undefined: no short form.
  */
-export function cronWords(schedule: string, language: Language, readerOffset = 0, here = ''): string | undefined {
+export function cronWords(schedule: string, readerOffset = 0, here = ''): string | undefined {
   const { zone: own, cron: expression } = inZone(schedule);
   const offset = own === 'UTC' ? readerOffset : 0;
   const [minute = '', hour = '', dom = '', month = '', dow = '', more] = (NAMED[expression] ?? expression).split(/\s+/);
@@ -72,18 +70,16 @@ export function cronWords(schedule: string, language: Language, readerOffset = 0
   if (more !== undefined || !minutes || !hours || !dates || !days || !(month === '*' || month === '?') || (!anyDate && !anyDay))
     return undefined;
 
-  const texts = cronTexts[language];
-  const list = (items: readonly string[]) => new Intl.ListFormat(language, { type: 'conjunction' }).format(items);
+  const list = (items: readonly string[]) => new Intl.ListFormat(words.language, { type: 'conjunction' }).format(items);
   if (anyDate && anyDay) {
     const [first = 0] = minutes;
     const allHours = hours.length === 24;
     const nthMinute = everyNth(minutes, 60);
-    if (allHours && nthMinute) return nthMinute === 1 ? texts.minute : fill(texts.minutes, { n: nthMinute });
+    if (allHours && nthMinute) return nthMinute === 1 ? t('cron.minute') : t('cron.minutes', { n: nthMinute });
     const at = minutes.length === 1 ? (((first + offset) % 60) + 60) % 60 : 0;
-    if (allHours && minutes.length === 1) return at ? fill(texts.hour.at, { m: String(at).padStart(2, '0') }) : texts.hour.plain;
+    if (allHours && minutes.length === 1) return at ? t('cron.hour.at', { m: String(at).padStart(2, '0') }) : t('cron.hour');
     const nthHour = minutes.length === 1 ? everyNth(hours, 24) : undefined;
-    if (nthHour && hours.length > MOST_TIMES)
-      return fill(at ? texts.hours.at : texts.hours.plain, { n: nthHour, m: String(at).padStart(2, '0') });
+    if (nthHour && hours.length > MOST_TIMES) return t(at ? 'cron.hours.at' : 'cron.hours', { n: nthHour, m: String(at).padStart(2, '0') });
   }
   if (hours.length * minutes.length > MOST_TIMES) return undefined;
 
@@ -100,12 +96,12 @@ export function cronWords(schedule: string, language: Language, readerOffset = 0
   const shift = anyDay ? 0 : ([...shifts][0] ?? 0);
   const clocks = times.map((time) => ((time % MINUTES_A_DAY) + MINUTES_A_DAY) % MINUTES_A_DAY).sort((a, b) => a - b);
   const one = clocks.length === 1 && Math.floor((clocks[0] ?? 0) / 60) === 1;
-  const at = fill(one ? texts.at.one : texts.at.other, { time: list(clocks.map(clockTime)) + zone });
-  if (!anyDate) return fill(texts.dates, { days: list(dates.map(String)), at });
-  if (anyDay) return fill(texts.daily, { at });
+  const at = tn('cron.at', one ? 1 : 2, { time: list(clocks.map(clockTime)) + zone });
+  if (!anyDate) return t('cron.dates', { days: list(dates.map(String)), at });
+  if (anyDay) return t('cron.daily', { at });
   const on = days.map((d) => (((d + shift) % 7) + 7) % 7).sort((a, b) => (a || 7) - (b || 7));
-  if (on.join() === '1,2,3,4,5') return fill(texts.weekdays, { at });
-  return fill(texts.weekly, { days: list(on.map((d) => texts.days[d] ?? '')), at });
+  if (on.join() === '1,2,3,4,5') return t('cron.weekdays', { at });
+  return t('cron.weekly', { days: list(on.map((d) => tx(`cron.day.${d}`, ''))), at });
 }
 
 /** The reader's zone. */

@@ -165,7 +165,7 @@ describe('the moves of a match', () => {
     };
     const then = { ...m, rounds: [changed] };
     expect(gamesOf(then, 1)[0]!.moves[0]!.manner).toBe('default');
-    expect(notesOf(then, 1, points).map((n) => n.key)).toEqual(['why.late', 'then.default']);
+    expect(notesOf(then, 1, points).map((n) => n.key)).toEqual(['game.why.late', 'game.then.default']);
   });
 
   it('after the position that is shown are not in it', () => {
@@ -182,15 +182,15 @@ describe('the moves of a match', () => {
     const m = whole('connect-four');
     const ends = m.rounds.filter((r) => r.turn!.closed!.place.over).map((r) => notesOf(m, r.no, points).map((n) => n.key));
     expect(ends).toEqual([
-      ['result.win'],
-      ['why.late', 'then.forfeit', 'result.win'],
-      ['result.win'],
-      ['why.illegal', 'then.forfeit', 'result.win'],
+      ['game.result.win'],
+      ['game.why.late', 'game.then.forfeit', 'game.result.win'],
+      ['game.result.win'],
+      ['game.why.illegal', 'game.then.forfeit', 'game.result.win'],
     ]);
-    expect(notesOf(m, 5, points).map((n) => n.key)).toEqual(['note.retried']);
+    expect(notesOf(m, 5, points).map((n) => n.key)).toEqual(['game.note.retried']);
     expect(notesOf(m, 0, points)).toEqual([]);
-    expect(notesOf(whole('liars-dice'), 99, points).at(-1)!.key).toBe('result.many');
-    expect(notesOf(whole('colonel-blotto'), 99, points).at(-1)!.key).toBe('result.draw');
+    expect(notesOf(whole('liars-dice'), 99, points).at(-1)!.key).toBe('game.result.many');
+    expect(notesOf(whole('colonel-blotto'), 99, points).at(-1)!.key).toBe('game.result.draw');
   });
 });
 

@@ -1,4 +1,4 @@
-import type { GameKey } from '../i18n/game.en';
+import type { Key } from '../i18n';
 import type { MatchState, Round } from '../match/state';
 import { gamesOf, whyOf, type ListedMove } from './moves';
 
@@ -6,7 +6,7 @@ import { gamesOf, whyOf, type ListedMove } from './moves';
 // not played as it should.
 
 export interface Note {
-  readonly key: GameKey;
+  readonly key: Key;
   readonly params: Readonly<Record<string, string | number>>;
 }
 
@@ -25,16 +25,17 @@ export function notesOf(m: MatchState, upTo: number, points: (n: number) => stri
   const most = Math.max(...all.map(([, p]) => p));
   const first = all.filter(([, p]) => p === most);
   if (all.length > 2)
-    notes.push({ key: 'result.many', params: { n: game.game, list: all.map(([id, p]) => `${name(id)} ${points(p)}`).join(', ') } });
-  else if (first.length === 1) notes.push({ key: 'result.win', params: { name: name(first[0]![0]), n: game.game } });
-  else notes.push({ key: 'result.draw', params: { n: game.game } });
+    notes.push({ key: 'game.result.many', params: { n: game.game, list: all.map(([id, p]) => `${name(id)} ${points(p)}`).join(', ') } });
+  else if (first.length === 1) notes.push({ key: 'game.result.win', params: { name: name(first[0]![0]), n: game.game } });
+  else notes.push({ key: 'game.result.draw', params: { n: game.game } });
   return notes;
 }
 
 function noted(x: ListedMove, name: string): Note[] {
   if (x.manner === 'played') return [];
-  if (x.manner === 'retried') return [{ key: 'note.retried', params: { name } }];
+  if (x.manner === 'retried') return [{ key: 'game.note.retried', params: { name } }];
   const why = whyOf(x.lane);
-  const then: Note = x.manner === 'default' ? { key: 'then.default', params: { move: x.move } } : { key: 'then.forfeit', params: {} };
-  return [...(why ? [{ key: `why.${why}` as const, params: { name } }] : []), then];
+  const then: Note =
+    x.manner === 'default' ? { key: 'game.then.default', params: { move: x.move } } : { key: 'game.then.forfeit', params: {} };
+  return [...(why ? [{ key: `game.why.${why}` as const, params: { name } }] : []), then];
 }

@@ -1,70 +1,58 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { agentEn } from './agent.en';
-import { agentEs } from './agent.es';
-import { adminEn } from './admin.en';
-import { adminEs } from './admin.es';
-import { commentaryEn } from './commentary.en';
-import { commentaryEs } from './commentary.es';
-import { consoleEn } from './console.en';
-import { consoleEs } from './console.es';
-import { en } from './en';
-import { es } from './es';
-import { findEn } from './find.en';
-import { findEs } from './find.es';
-import { gameEn } from './game.en';
-import { gameEs } from './game.es';
-import { nextEn } from './next.en';
-import { nextEs } from './next.es';
-import { replayEn } from './replay.en';
-import { replayEs } from './replay.es';
-import { storyEn } from './story.en';
-import { storyEs } from './story.es';
-import { wizardEn } from './wizard.en';
-import { wizardEs } from './wizard.es';
+import { tn } from '.';
+import './agent.en';
+
+type Texts = Readonly<Record<string, string>>;
+const load = async (file: string): Promise<Texts> => ((await import(`./${file}.ts`)) as { texts: Texts }).texts;
+// Areas besides the first view. Each has a dictionary for each language, and keys that begin with its name.
+const areas = readdirSync('src/lib/i18n').flatMap((file) => /^(\w+)\.en\.ts$/.exec(file)?.slice(1) ?? []);
+const dictionaries: [area: string | undefined, en: Texts, es: Texts][] = [[undefined, await load('en'), await load('es')]];
+for (const area of areas) dictionaries.push([area, await load(`${area}.en`), await load(`${area}.es`)]);
+
+const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((f) => /\.(svelte|ts)$/.test(f) && !f.includes('i18n') && !f.endsWith('.d.ts'))
+  .map((f) => [f, readFileSync(`src/${f}`, 'utf8')] as const);
+const all = sources.map(([, text]) => text).join('\n');
+const built = [...all.matchAll(/`([a-z_]+\.(?:[a-z_]+\.)*)\$\{/g)].map((m) => m[1]!);
 
 const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map((m) => m[0]).sort();
+const areaOf = (key: string) => areas.find((area) => key.startsWith(`${area}.`));
 
-const PAIRS: readonly (readonly [string, Readonly<Record<string, string>>, Readonly<Record<string, string>>])[] = [
-  ['page', en, es],
-  ['console', consoleEn, consoleEs],
-  ['replay', replayEn, replayEs],
-  ['agent', agentEn, agentEs],
-  ['admin console', adminEn, adminEs],
-  ['finding', findEn, findEs],
-  ['next match', nextEn, nextEs],
-  ['games', gameEn, gameEs],
-  ['story of a season', storyEn, storyEs],
-  ['commentary', commentaryEn, commentaryEs],
-  ['wizard', wizardEn, wizardEs],
-];
-
-describe.each(PAIRS)('the dictionaries of the %s', (_, en, es) => {
-  it('have the same keys', () => {
+describe.each(dictionaries)('the dictionary of %s', (area, en, es) => {
+  it('has the same keys, the same blanks and some text in both languages', () => {
     expect(Object.keys(es).sort()).toEqual(Object.keys(en).sort());
-  });
-
-  it.each(Object.keys(en))('%s has the same blanks and some text', (key) => {
-    expect(es[key]!.trim()).not.toBe('');
-    expect(placeholders(es[key]!)).toEqual(placeholders(en[key]!));
-  });
-
-  it('have both forms of every plural', () => {
     for (const key of Object.keys(en)) {
-      if (key.endsWith('_one')) expect(en).toHaveProperty([key.replace(/_one$/, '_other')]);
+      expect(es[key]!.trim(), key).not.toBe('');
+      expect(placeholders(es[key]!), key).toEqual(placeholders(en[key]!));
     }
   });
 
-  it('have no key that nothing uses', () => {
-    const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
-      .filter((f) => /\.(svelte|ts)$/.test(f) && !f.includes('i18n'))
-      .map((f) => readFileSync(`src/${f}`, 'utf8'))
-      .join('\n');
-    const built = [...files.matchAll(/`([a-z_]+\.(?:[a-z_]+\.)*)\$\{/g)].map((m) => m[1]!);
-    const unused = Object.keys(en).filter((key) => {
+  it('has the keys of its area, each with a use, and both forms of every plural', () => {
+    for (const key of Object.keys(en)) {
       const base = key.replace(/_(one|other)$/, '');
-      return !files.includes(`'${base}'`) && !files.includes(`"${base}"`) && !built.some((prefix) => key.startsWith(prefix));
-    });
-    expect(unused).toEqual([]);
+      expect(areaOf(key), key).toBe(area);
+      if (key.endsWith('_one')) expect(en).toHaveProperty([`${base}_other`]);
+      expect(all.includes(`'${base}'`) || all.includes(`"${base}"`) || built.some((prefix) => key.startsWith(prefix)), key).toBe(true);
+    }
   });
+});
+
+// A key of an area that nobody loaded would be shown in place of its text.
+it.each(dictionaries.slice(1))('a file that shows a text of %s loads its dictionary', (area, en) => {
+  const keys = Object.keys(en).map((key) => key.replace(/_(one|other)$/, ''));
+  const missing = sources.filter(
+    ([, text]) =>
+      /import \{[^}]*\bt[nx]?\b[^}]*\} from '[^']*i18n'/.test(text) &&
+      !text.includes(`i18n/${area}.en'`) &&
+      [...text.matchAll(/['"`]([a-z_]+\.[\w.]*)(\$\{)?/g)].some(([, part, open]) =>
+        open ? keys.some((key) => key.startsWith(part!)) : keys.includes(part!),
+      ),
+  );
+  expect(missing.map(([file]) => file)).toEqual([]);
+});
+
+it('a text has the form of its number, and the number as it is formatted', () => {
+  expect([1, 2, 0].map((n) => tn('agent.results.of', n))).toEqual(['of its last round', 'of its last 2 rounds', 'of its last 0 rounds']);
+  expect(tn('match.points', 1200, { n: '1,200' })).toBe('1,200 points');
 });

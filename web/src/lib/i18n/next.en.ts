@@ -1,5 +1,7 @@
+import { words } from './words.svelte';
+
 // The texts about what to watch next, TV mode and following.
-export const nextEn = {
+export const texts = {
   'next.title': 'Watch next',
   'next.in': 'Next in {s} s:',
   'next.stay': 'Stay here',
@@ -12,34 +14,34 @@ export const nextEn = {
   'next.name': '{a} vs {b}',
   'next.many': '{league}, {n} agents',
 
-  'meetings.title': 'Last meetings',
-  'meetings.score': '{name}: {w} won, {d} drawn, {l} lost',
-  'meetings.none': 'These two have not finished another match.',
+  'next.meetings.title': 'Last meetings',
+  'next.meetings.score': '{name}: {w} won, {d} drawn, {l} lost',
+  'next.meetings.none': 'These two have not finished another match.',
 
-  'tv.title': 'TV',
-  'tv.full': 'Full screen',
-  'tv.window': 'Leave full screen',
-  'tv.leave': 'Leave TV mode',
-  'tv.quiet': 'No live matches right now',
-  'tv.match': 'Next match: {name}',
-  'tv.league': 'Next pairing: {name}',
-  'tv.soon': 'any moment',
-  'tv.nothing': 'Nothing is scheduled. A match appears here as soon as it starts.',
-  'tv.final': 'Final',
+  'next.tv.title': 'TV',
+  'next.tv.full': 'Full screen',
+  'next.tv.window': 'Leave full screen',
+  'next.tv.leave': 'Leave TV mode',
+  'next.tv.quiet': 'No live matches right now',
+  'next.tv.match': 'Next match: {name}',
+  'next.tv.league': 'Next pairing: {name}',
+  'next.tv.soon': 'any moment',
+  'next.tv.nothing': 'Nothing is scheduled. A match appears here as soon as it starts.',
+  'next.tv.final': 'Final',
 
-  'follow.do': 'Follow',
-  'follow.undo': 'Following',
-  'follow.agent': 'Follow {name} in this browser',
-  'follow.undo.name': 'Stop following {name}',
-  'follow.on': 'You get a notice when a match of {name} starts, while a page of the arena is open.',
-  'follow.full': 'You follow {n} agents and leagues, the limit. Stop following one first.',
-  'follow.title': 'Following',
-  'follow.live': 'Live now',
-  'follow.idle': 'Not playing',
-  'follow.starts': 'Starts in {time}',
-  'follow.started': '{name} has started',
-  'follow.watch': 'Watch',
-  'follow.close': 'Close',
+  'next.follow.do': 'Follow',
+  'next.follow.undo': 'Following',
+  'next.follow.agent': 'Follow {name} in this browser',
+  'next.follow.undo.name': 'Stop following {name}',
+  'next.follow.on': 'You get a notice when a match of {name} starts, while a page of the arena is open.',
+  'next.follow.full': 'You follow {n} agents and leagues, the limit. Stop following one first.',
+  'next.follow.title': 'Following',
+  'next.follow.live': 'Live now',
+  'next.follow.idle': 'Not playing',
+  'next.follow.starts': 'Starts in {time}',
+  'next.follow.started': '{name} has started',
+  'next.follow.watch': 'Watch',
+  'next.follow.close': 'Close',
 } as const;
 
-export type NextKey = keyof typeof nextEn;
+words.add(texts, () => import('./next.es'));

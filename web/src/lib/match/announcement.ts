@@ -1,4 +1,4 @@
-import { t } from '../i18n/index.svelte';
+import { t } from '../i18n';
 import { lastRound, ranking, type MatchState } from './state';
 
 /** The text for screen readers: one sentence per round, and the result. */

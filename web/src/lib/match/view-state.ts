@@ -1,4 +1,4 @@
-import { t, tx } from '../i18n/index.svelte';
+import { t, tx } from '../i18n';
 import type { Outcome } from '../api/contract';
 import { isOver, verdict, type Lane, type MatchState, type Round } from './state';
 

@@ -4,7 +4,8 @@ import { router } from '../router.svelte';
 import { Announcer } from './announcer';
 import { follows } from './follows.svelte';
 import { nameOf } from './name';
-import { tnx } from './words';
+import { t } from '../i18n';
+import '../i18n/next.en';
 
 /** The most toasts on the page at once. */
 const TOASTS_MAX = 3;
@@ -32,7 +33,7 @@ class Announcements {
 function notify(m: Match): boolean {
   if (!('Notification' in globalThis) || Notification.permission !== 'granted') return false;
   try {
-    const note = new Notification(tnx('follow.started', { name: nameOf(m) }), { tag: m.match_id, body: m.league });
+    const note = new Notification(t('next.follow.started', { name: nameOf(m) }), { tag: m.match_id, body: m.league });
     note.onclick = () => {
       focus();
       router.go(`/m/${m.match_id}`);

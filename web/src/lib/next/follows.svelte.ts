@@ -5,7 +5,7 @@ const ASKED = 'arena.following.asked';
 
 /** What the last click on a follow button came to. */
 export interface Note {
-  readonly key: 'follow.on' | 'follow.full';
+  readonly key: 'next.follow.on' | 'next.follow.full';
   readonly name: string;
 }
 
@@ -27,11 +27,11 @@ class Follows {
   /** Follows, or stops following. The first time it asks to show notifications; following works without them. */
   toggle(f: Follow): void {
     const next = toggled(this.list, f);
-    if (!next) return void (this.note = { key: 'follow.full', name: f.name });
+    if (!next) return void (this.note = { key: 'next.follow.full', name: f.name });
     const more = next.length > this.list.length;
     this.list = next;
     write(KEY, JSON.stringify(next));
-    this.note = more ? { key: 'follow.on', name: f.name } : undefined;
+    this.note = more ? { key: 'next.follow.on', name: f.name } : undefined;
     if (more) ask();
   }
 }
