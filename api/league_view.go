@@ -255,7 +255,7 @@ type leagueView struct {
 	CreatedAt        jsonTime           `json:"created_at"`
 	NextRunAt        *jsonTime          `json:"next_run_at,omitempty" doc:"When it pairs next; absent when not known."`
 	Note             string             `json:"note,omitempty" doc:"Why it is not pairing, in English."`
-	NoteCode         arena.NoteCode     `json:"note_code,omitempty" enum:"needs_agents,budgets_stop,just_met,waits_for_opponent,only_unrated,waits_for_budget,waits_for_agent,gathers,game_failed" doc:"The kind of note. Absent: an older server wrote the note."`
+	NoteCode         arena.NoteCode     `json:"note_code,omitempty" enum:"needs_agents,budgets_stop,just_met,waits_for_opponent,only_unrated,waits_for_budget,waits_for_agent,gathers,game_failed" doc:"The kind of note."`
 	NoteParams       *arena.NoteParams  `json:"note_params,omitempty" doc:"The values in the note."`
 	Description      string             `json:"description,omitempty" doc:"Describes the league to people."`
 	Prize            string             `json:"prize,omitempty"`
@@ -275,12 +275,14 @@ func viewLeague(l arena.League) leagueView {
 		MaxTokensPolicy: cmp.Or(s.MaxTokensPolicy, arena.NoteTokens), MaxCostUSD: s.MaxCostUSD, Rules: orEmpty(s.Rules),
 		MinSeats: s.MinSeats, MaxSeats: s.MaxSeats, Rated: s.Rated, Visibility: s.Visibility, ScoreMode: s.ScoreMode,
 		Schedule: l.Schedule, Entry: viewEntry(l.Entry), FormatOptions: viewOptions(s.Options), Canary: s.Canary, Agents: l.Agents, Drift: l.Drift,
-		CreatedAt: jsonTime(l.CreatedAt), NextRunAt: optionalTime(l.NextRunAt), Note: l.Note,
+		CreatedAt: jsonTime(l.CreatedAt), NextRunAt: optionalTime(l.NextRunAt), Note: l.Note.String(), NoteCode: l.Note.Code,
 		Description: l.Description, Prize: l.Prize, RulesText: l.RulesText, SignupUntil: optionalTime(l.SignupUntil),
 		ArchivedAt: optionalTime(l.ArchivedAt), RemovedTasks: l.RemovedTasks,
 		Pace: viewPace(s.PaceInForce()),
 	}
-	v.NoteCode, v.NoteParams = arena.NoteOf(l.Note)
+	if l.Note.Code != "" {
+		v.NoteParams = &l.Note.Params
+	}
 	if g := s.Generator; g != nil {
 		v.Generator = &generatorBody{Name: g.Name, Difficulty: g.Difficulty}
 	}

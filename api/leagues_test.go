@@ -84,8 +84,7 @@ func TestAPI_createLeague(t *testing.T) {
 	}
 }
 
-// The note of a league comes with its code and values, or, from an older node,
-// without.
+// The note of a league comes with its code and values.
 func TestAPI_leagueNote(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -95,17 +94,16 @@ func TestAPI_leagueNote(t *testing.T) {
 		Code   string         `json:"note_code"`
 		Params map[string]any `json:"note_params"`
 	}
-	for _, want := range []noted{
-		{arena.NeedsAgentsNote(2, 0), "needs_agents", object{"least": 2.0, "has": 0.0}},
-		{arena.WaitsForAgentNote(3, "Ann"), "waits_for_agent", object{"round": 3.0, "agent": "Ann"}},
-		{"waits for better days", "", nil},
-		{},
+	for want, note := range map[*noted]arena.Note{
+		{"needs 2 idle agents, has 0", "needs_agents", object{"least": 2.0, "has": 0.0}}:   arena.NeedsAgentsNote(2, 0),
+		{"round 3 waits for Ann", "waits_for_agent", object{"round": 3.0, "agent": "Ann"}}: arena.WaitsForAgentNote(3, "Ann"),
+		{}: {},
 	} {
-		_, err := w.store.Leagues.UpdateLeague(t.Context(), "quiz", func(l *arena.League) error { l.Note = want.Note; return nil })
+		_, err := w.store.Leagues.UpdateLeague(t.Context(), "quiz", func(l *arena.League) error { l.Note = note; return nil })
 		w.ok(err)
 		one := into[noted](w.do("GET", "/v1/leagues/quiz", "", nil).is(200))
 		listed := into[struct{ Items []noted }](w.do("GET", "/v1/leagues", "", nil).is(200)).Items
-		if d := cmp.Diff([]noted{want, want}, append(listed, one)); d != "" {
+		if d := cmp.Diff([]noted{*want, *want}, append(listed, one)); d != "" {
 			t.Error(d)
 		}
 	}

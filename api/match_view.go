@@ -121,7 +121,7 @@ func (mv *matchViews) one(m visibility.Match) matchView {
 		Round:            m.Round, TotalRounds: roundsOrOpen(m.Settings.Rounds), Seats: make([]seatView, len(m.Seats)),
 		CreatedAt: jsonTime(m.CreatedAt), StartsAt: jsonTime(m.StartsAt),
 		StartedAt: optionalTime(m.StartedAt), FinishedAt: optionalTime(m.FinishedAt),
-		VoidReason: m.VoidReason, VoidCode: arena.VoidCodeOf(m.VoidReason), UnratedReason: m.UnratedReason, Seq: m.Seq,
+		VoidReason: m.VoidReason.String(), VoidCode: m.VoidReason.Code, UnratedReason: m.UnratedReason, Seq: m.Seq,
 	}
 	if m.Status == arena.MatchRunning {
 		v.Viewers = mv.viewers(m.ID)

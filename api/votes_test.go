@@ -264,7 +264,7 @@ func TestAPI_vote_over(t *testing.T) {
 			w.ok(err)
 		},
 		"match": func(w *world, _ arena.Lease, m arena.Match) {
-			_, err := w.store.Matches.EndMatch(w.t.Context(), m.ID, arena.MatchVoid, "rain", testNow, arena.Event{MatchID: m.ID, At: testNow, Type: arena.EventMatchVoid, Body: json.RawMessage(`{}`)})
+			_, err := w.store.Matches.EndMatch(w.t.Context(), m.ID, arena.MatchVoid, arena.OperatorReason("rain"), testNow, arena.Event{MatchID: m.ID, At: testNow, Type: arena.EventMatchVoid, Body: json.RawMessage(`{}`)})
 			w.ok(err)
 		},
 	} {

@@ -325,8 +325,8 @@ func (s GameState) IsZero() bool {
 
 // VoidEvent returns the last event of the log of a match that is void or
 // canceled.
-func (m Match) VoidEvent(at time.Time, reason string) (Event, error) {
-	body, err := json.Marshal(MatchVoidBody{League: m.League, Reason: reason, VoidCode: VoidCodeOf(reason)})
+func (m Match) VoidEvent(at time.Time, reason VoidReason) (Event, error) {
+	body, err := json.Marshal(MatchVoidBody{League: m.League, Reason: reason.String(), VoidCode: reason.Code})
 	if err != nil {
 		return Event{}, fmt.Errorf("encode event %s of match %s: %w", EventMatchVoid, m.ID, err)
 	}

@@ -309,7 +309,7 @@ type League struct {
 	Drift     MilliElo // sum of all ratings minus agents * StartRating
 	CreatedAt time.Time
 	NextRunAt time.Time // when the scheduler pairs next; zero: unknown
-	Note      string    // why the scheduler is not pairing ("needs 2 idle agents, has 1")
+	Note      Note      // why the scheduler is not pairing ("needs 2 idle agents, has 1")
 	Agents    int       // entered and not withdrawn
 
 	Description string    // for people, plain text; "" none

@@ -43,7 +43,7 @@ type Match struct {
 	StartsAt   time.Time
 	StartedAt  time.Time
 	FinishedAt time.Time
-	VoidReason string
+	VoidReason VoidReason
 	// UnratedReason is why the match is not rated although its league is; "": the
 	// match is rated, or no match of its league is.
 	UnratedReason UnratedReason
@@ -54,8 +54,7 @@ type Match struct {
 	Interruptions int
 }
 
-// VoidCode is the kind of reason why a match is void or canceled. Clients translate
-// it; the reason itself is an English text.
+// VoidCode is the kind of reason why a match is void or canceled.
 type VoidCode string
 
 // The kinds of reasons.
@@ -77,63 +76,56 @@ const (
 	VoidOperator          VoidCode = "operator" // a person ended the match and wrote the reason
 )
 
+// voidTexts is the table of the kinds of reasons with their texts in English.
+// VoidOperator has none of its own.
+var voidTexts = []struct {
+	code VoidCode
+	text string
+}{
+	{VoidTooFewAgents, "fewer than two agents were left"},
+	{VoidAgentsUnreachable, "the arena could not reach its agents"},
+	{VoidInterrupted, "interrupted too often"},
+	{VoidGameFailed, "the game failed"},
+	{VoidTaskSourceFailed, "the task source failed"},
+	{VoidRequestFailed, "the arena could not prepare a request"},
+	{VoidArenaFailed, "the arena failed"},
+	{VoidSeasonFinished, "the season was finished"},
+	{VoidedByAdmin, "voided by an admin"},
+	{VoidedByOrganizer, "voided by an organizer"},
+	{VoidedByModerator, "voided by a moderator"},
+	{CancelledByAdmin, "cancelled by an admin"},
+	{CancelledByOrganizer, "cancelled by an organizer"},
+	{CancelledByModerator, "cancelled by a moderator"},
+	{VoidOperator, ""},
+}
+
 // VoidCodes lists the kinds of reasons.
 func VoidCodes() []VoidCode {
-	return []VoidCode{
-		VoidTooFewAgents, VoidAgentsUnreachable, VoidInterrupted, VoidGameFailed, VoidTaskSourceFailed, VoidRequestFailed, VoidArenaFailed,
-		VoidSeasonFinished, VoidedByAdmin, VoidedByOrganizer, VoidedByModerator, CancelledByAdmin, CancelledByOrganizer, CancelledByModerator,
-		VoidOperator,
+	codes := make([]VoidCode, len(voidTexts))
+	for i, v := range voidTexts {
+		codes[i] = v.code
 	}
+	return codes
 }
 
-// Reason returns the text that is stored and published, "" for VoidOperator. The
-// texts are a contract: VoidCodeOf finds the code of a stored match by them.
-func (c VoidCode) Reason() string {
-	switch c {
-	case VoidTooFewAgents:
-		return "fewer than two agents were left"
-	case VoidAgentsUnreachable:
-		return "the arena could not reach its agents"
-	case VoidInterrupted:
-		return "interrupted too often"
-	case VoidGameFailed:
-		return "the game failed"
-	case VoidTaskSourceFailed:
-		return "the task source failed"
-	case VoidRequestFailed:
-		return "the arena could not prepare a request"
-	case VoidArenaFailed:
-		return "the arena failed"
-	case VoidSeasonFinished:
-		return "the season was finished"
-	case VoidedByAdmin:
-		return "voided by an admin"
-	case VoidedByOrganizer:
-		return "voided by an organizer"
-	case VoidedByModerator:
-		return "voided by a moderator"
-	case CancelledByAdmin:
-		return "cancelled by an admin"
-	case CancelledByOrganizer:
-		return "cancelled by an organizer"
-	case CancelledByModerator:
-		return "cancelled by a moderator"
-	case VoidOperator:
-	}
-	return ""
+// VoidReason is why a match is void or canceled. The zero value is the reason of a
+// match that is neither.
+type VoidReason struct {
+	Code VoidCode
+	Text string // of VoidOperator, as the person wrote it; "" for other codes
 }
 
-// VoidCodeOf returns the code of a reason: VoidOperator for a text that no other
-// code has, "" for "". It is the only place that reads the texts.
-func VoidCodeOf(reason string) VoidCode {
-	if reason == "" {
-		return ""
+// OperatorReason returns the reason of a person who ended a match, in their words.
+func OperatorReason(text string) VoidReason { return VoidReason{Code: VoidOperator, Text: text} }
+
+// String returns the reason in English.
+func (r VoidReason) String() string {
+	for _, v := range voidTexts {
+		if v.code == r.Code && v.text != "" {
+			return v.text
+		}
 	}
-	codes := VoidCodes()
-	if i := slices.IndexFunc(codes, func(c VoidCode) bool { return c.Reason() == reason }); i >= 0 {
-		return codes[i]
-	}
-	return VoidOperator
+	return r.Text
 }
 
 // MatchPlan is a match to create.

@@ -1,8 +1,8 @@
 package arena
 
 import (
+	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -157,7 +157,7 @@ type SeasonDay struct {
 }
 
 // NoteCode is the kind of note with which the scheduler explains why it is not
-// pairing. Clients translate it; the note itself is an English text.
+// pairing.
 type NoteCode string
 
 // The kinds of notes.
@@ -173,12 +173,36 @@ const (
 	NoteGameFailed       NoteCode = "game_failed"
 )
 
-// NoteCodes lists the kinds of notes. A text that fits two is of the first one.
+// noteTexts is the table of the kinds of notes with their texts in English. A
+// {name} stands for the member of NoteParams with that JSON name.
+var noteTexts = []struct {
+	code NoteCode
+	text string
+}{
+	{NoteNeedsAgents, "needs {least} idle agents, has {has}"},
+	{NoteBudgetsStop, "needs {least} idle agents, has {has}; the budgets of their owners stop {stopped} more"},
+	{NoteJustMet, "{idle} idle agents have just met; they wait for another opponent"},
+	{NoteWaitsForOpponent, "{idle} idle agents have just met or can meet only unrated; they wait up to {seconds} s for another opponent"},
+	{NoteOnlyUnrated, "{idle} idle agents can meet only unrated: they are of one owner, or have met {meetings} times in 24 h"},
+	{NoteWaitsForBudget, "round {round} waits for {agent}: the budget of its owner stops it"},
+	{NoteWaitsForAgent, "round {round} waits for {agent}"},
+	{NoteGathers, "{ready} agents are ready; {playing} still play elsewhere"},
+	{NoteGameFailed, "the rules of the game failed in match {match_id}: {fault}"},
+}
+
+// NoteCodes lists the kinds of notes.
 func NoteCodes() []NoteCode {
-	return []NoteCode{
-		NoteNeedsAgents, NoteBudgetsStop, NoteJustMet, NoteWaitsForOpponent, NoteOnlyUnrated, NoteWaitsForBudget, NoteWaitsForAgent, NoteGathers,
-		NoteGameFailed,
+	codes := make([]NoteCode, len(noteTexts))
+	for i, n := range noteTexts {
+		codes[i] = n.code
 	}
+	return codes
+}
+
+// Note is why the scheduler is not pairing. The zero Note has nothing to explain.
+type Note struct {
+	Code   NoteCode   `json:"code,omitempty"`
+	Params NoteParams `json:"params,omitzero"`
 }
 
 // NoteParams are the values of a note. Those that its kind does not have are nil.
@@ -197,128 +221,72 @@ type NoteParams struct {
 	Fault    *string  `json:"fault,omitempty" doc:"The error of the game, in English."`
 }
 
+// String returns the note in English.
+func (n Note) String() string {
+	var values map[string]any
+	if body, err := json.Marshal(n.Params); err != nil || json.Unmarshal(body, &values) != nil {
+		return string(n.Code)
+	}
+	var pairs []string
+	for name, value := range values {
+		pairs = append(pairs, "{"+name+"}", fmt.Sprint(value))
+	}
+	for _, t := range noteTexts {
+		if t.code == n.Code {
+			return strings.NewReplacer(pairs...).Replace(t.text)
+		}
+	}
+	return string(n.Code)
+}
+
+// Equal reports whether two notes say the same.
+func (n Note) Equal(o Note) bool { return n.Code == o.Code && n.String() == o.String() }
+
 // NeedsAgentsNote is the note of a season or a league that has too few agents.
-func NeedsAgentsNote(least, has int) string { return NoteNeedsAgents.text(least, has) }
+func NeedsAgentsNote(least, has int) Note {
+	return Note{NoteNeedsAgents, NoteParams{Least: &least, Has: &has}}
+}
 
 // BudgetsStopNote is the note of a league that has too few agents while the
 // budgets of their owners stop more of them.
-func BudgetsStopNote(least, has, stopped int) string {
-	return NoteBudgetsStop.text(least, has, stopped)
+func BudgetsStopNote(least, has, stopped int) Note {
+	return Note{NoteBudgetsStop, NoteParams{Least: &least, Has: &has, Stopped: &stopped}}
 }
 
 // JustMetNote is the note of a season whose idle agents are each other's last
 // opponents.
-func JustMetNote(idle int) string { return NoteJustMet.text(idle) }
+func JustMetNote(idle int) Note { return Note{NoteJustMet, NoteParams{Idle: &idle}} }
 
 // WaitsForOpponentNote is the note of a ladder whose idle agents wait, for some
 // seconds at most, for opponents that they have not just met.
-func WaitsForOpponentNote(idle int, seconds float64) string {
-	return NoteWaitsForOpponent.text(idle, seconds)
+func WaitsForOpponentNote(idle int, seconds float64) Note {
+	return Note{NoteWaitsForOpponent, NoteParams{Idle: &idle, Seconds: &seconds}}
 }
 
 // OnlyUnratedNote is the note of a rated ladder in which no two idle agents can
 // meet rated. A pair may meet rated so many times in 24 hours.
-func OnlyUnratedNote(idle, meetings int) string { return NoteOnlyUnrated.text(idle, meetings) }
+func OnlyUnratedNote(idle, meetings int) Note {
+	return Note{NoteOnlyUnrated, NoteParams{Idle: &idle, Meetings: &meetings}}
+}
 
 // WaitsForAgentNote is the note of a season that waits for an absent agent.
-func WaitsForAgentNote(round int, agent string) string { return NoteWaitsForAgent.text(round, agent) }
+func WaitsForAgentNote(round int, agent string) Note {
+	return Note{NoteWaitsForAgent, NoteParams{Round: &round, Agent: &agent}}
+}
 
 // WaitsForBudgetNote is the note of a season that waits for an agent that the
 // budget of its owner stops.
-func WaitsForBudgetNote(round int, agent string) string {
-	return NoteWaitsForBudget.text(round, agent)
+func WaitsForBudgetNote(round int, agent string) Note {
+	return Note{NoteWaitsForBudget, NoteParams{Round: &round, Agent: &agent}}
 }
 
 // GathersNote is the note of an elimination that waits for agents whose matches
 // elsewhere are about to end.
-func GathersNote(ready, playing int) string { return NoteGathers.text(ready, playing) }
+func GathersNote(ready, playing int) Note {
+	return Note{NoteGathers, NoteParams{Ready: &ready, Playing: &playing}}
+}
 
 // GameFailedNote is the note of a league that was paused because its game failed.
-func GameFailedNote(matchID, fault string) string { return NoteGameFailed.text(matchID, fault) }
-
-// form returns the format of the texts of a kind, with pointers to the values that
-// are in it, in order. The formats are a contract: NoteOf finds the code of a
-// stored note by them.
-func (c NoteCode) form(p *NoteParams) (format string, values []any) {
-	switch c {
-	case NoteNeedsAgents:
-		return "needs %d idle agents, has %d", []any{&p.Least, &p.Has}
-	case NoteBudgetsStop:
-		return "needs %d idle agents, has %d; the budgets of their owners stop %d more", []any{&p.Least, &p.Has, &p.Stopped}
-	case NoteJustMet:
-		return "%d idle agents have just met; they wait for another opponent", []any{&p.Idle}
-	case NoteWaitsForOpponent:
-		return "%d idle agents have just met or can meet only unrated; they wait up to %g s for another opponent", []any{&p.Idle, &p.Seconds}
-	case NoteOnlyUnrated:
-		return "%d idle agents can meet only unrated: they are of one owner, or have met %d times in 24 h", []any{&p.Idle, &p.Meetings}
-	case NoteWaitsForAgent:
-		return "round %d waits for %s", []any{&p.Round, &p.Agent}
-	case NoteWaitsForBudget:
-		return "round %d waits for %s: the budget of its owner stops it", []any{&p.Round, &p.Agent}
-	case NoteGathers:
-		return "%d agents are ready; %d still play elsewhere", []any{&p.Ready, &p.Playing}
-	case NoteGameFailed:
-		return "the rules of the game failed in match %s: %s", []any{&p.MatchID, &p.Fault}
-	}
-	return "", nil
-}
-
-// text returns the note with its values.
-func (c NoteCode) text(values ...any) string {
-	format, _ := c.form(&NoteParams{})
-	return fmt.Sprintf(format, values...)
-}
-
-// NoteOf returns the code and the values of a note, "" and nil for a text that no
-// code has. It is the only place that reads the texts.
-func NoteOf(note string) (NoteCode, *NoteParams) {
-	if note == "" {
-		return "", nil
-	}
-	for _, code := range NoteCodes() {
-		p := &NoteParams{}
-		if format, values := code.form(p); readNote(note, format, values) {
-			return code, p
-		}
-	}
-	return "", nil
-}
-
-// readNote reads the values out of a text that was written with a format. A value
-// in the middle ends where the text behind it begins, so only the last one may
-// contain any text.
-func readNote(note, format string, values []any) bool {
-	parts := strings.Split(strings.NewReplacer("%d", "%", "%g", "%", "%s", "%").Replace(format), "%")
-	rest, ok := strings.CutPrefix(note, parts[0])
-	for i, value := range values {
-		next, end := parts[i+1], len(rest)
-		if i < len(values)-1 {
-			end = strings.Index(rest, next)
-		} else if ok = ok && strings.HasSuffix(rest, next); ok {
-			end -= len(next)
-		}
-		if !ok || end < 0 || !readValue(value, rest[:end]) {
-			return false
-		}
-		rest = rest[end+len(next):]
-	}
-	return true
-}
-
-// readValue sets a pointer of NoteParams to a value as fmt writes it.
-func readValue(into any, text string) bool {
-	switch into := into.(type) {
-	case **int:
-		n, err := strconv.Atoi(text)
-		*into = &n
-		return err == nil && n >= 0 && strconv.Itoa(n) == text
-	case **float64:
-		x, err := strconv.ParseFloat(text, 64)
-		*into = &x
-		return err == nil && strconv.FormatFloat(x, 'g', -1, 64) == text
-	case **string:
-		*into = &text
-		return true
-	}
-	return false
+func GameFailedNote(matchID, fault string) Note {
+	return Note{NoteGameFailed, NoteParams{MatchID: &matchID, Fault: &fault}}
 }

@@ -215,7 +215,7 @@ func (r remains) course(t *testing.T) (rounds []moved, result []string) {
 		must(t, json.Unmarshal(e.Body, &body))
 		rounds = append(rounds, moved{Round: e.Round, Answers: texts[e.Round], State: body.State, Moves: body.Moves})
 	}
-	result = append(result, string(r.Match.Status), r.Match.VoidReason, fmt.Sprint(r.Match.Seed))
+	result = append(result, string(r.Match.Status), r.Match.VoidReason.String(), fmt.Sprint(r.Match.Seed))
 	for _, s := range r.Match.Seats {
 		result = append(result, fmt.Sprintf("%s: %s, %v points, place %d", s.AgentID, s.State, s.Points, s.Place))
 	}

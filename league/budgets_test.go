@@ -177,7 +177,7 @@ func TestScheduler_budgetInSeason(t *testing.T) {
 	if played("ann") != 1 || played("bob") < 1 {
 		t.Fatalf("ann has played %d matches, bob %d", played("ann"), played("bob"))
 	}
-	if note := w.league("cup").Note; !strings.Contains(note, "ann") || !strings.Contains(note, "budget") {
+	if note := w.league("cup").Note.String(); !strings.Contains(note, "ann") || !strings.Contains(note, "budget") {
 		t.Errorf("the league's note is %q", note)
 	}
 	for _, p := range w.pairings["cup"] {

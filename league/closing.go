@@ -16,7 +16,7 @@ func (t *tick) finished(ctx context.Context, s *season) error {
 	t.Logger.InfoContext(ctx, "season finished", "league", s.league.Slug, "season", s.No)
 	goesOn := s.league.Schedule != "" && s.Options.Starts == arena.StartsSeason
 	_, err := t.Store.UpdateLeague(ctx, s.league.Slug, func(l *arena.League) error {
-		if l.Note = ""; goesOn {
+		if l.Note = (arena.Note{}); goesOn {
 			l.NextRunAt = t.nextOccurrence(*l)
 			return nil
 		}
@@ -63,7 +63,7 @@ func (t *tick) close(ctx context.Context, slug string) error {
 	var failed []error
 	for _, m := range matches {
 		if m.Status == arena.MatchScheduled || m.Status == arena.MatchReady {
-			failed = append(failed, t.Matches.CancelUnstarted(ctx, m, arena.VoidSeasonFinished.Reason()))
+			failed = append(failed, t.Matches.CancelUnstarted(ctx, m, arena.VoidSeasonFinished))
 		}
 	}
 	return errors.Join(failed...)

@@ -101,14 +101,14 @@ func (r roster) nextReady() (next time.Time) {
 	return next
 }
 
-// note describes why a ladder has too few idle agents, "" if that is only a matter
+// note describes why a ladder has too few idle agents, or nothing if that is only a matter
 // of its pace.
-func (r roster) note() string {
+func (r roster) note() arena.Note {
 	switch have := len(r.idle) + len(r.busy) + len(r.cooling); {
 	case have < 2:
 		return arena.NeedsAgentsNote(2, len(r.idle))
 	case len(r.cooling) > len(r.budget):
-		return ""
+		return arena.Note{}
 	}
 	return arena.BudgetsStopNote(2, len(r.idle), len(r.budget))
 }

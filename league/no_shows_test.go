@@ -26,7 +26,7 @@ func TestScheduler_noShows(t *testing.T) {
 	w.end()
 	w.now = noon.Add(arena.NoShowCooldown - time.Second)
 	want(t, w.tick(t, s))
-	if note := w.league("ladder").Note; note == "" {
+	if note := w.league("ladder").Note.String(); note == "" {
 		t.Error("the ladder waits for an agent that is suspended")
 	}
 	w.now = noon.Add(arena.NoShowCooldown)

@@ -74,7 +74,7 @@ func NewRows(s *store.Store) Rows {
 // Matches is the service for matches.
 type Matches interface {
 	Schedule(ctx context.Context, p arena.MatchPlan) (arena.Match, error)
-	CancelUnstarted(ctx context.Context, m arena.Match, reason string) error
+	CancelUnstarted(ctx context.Context, m arena.Match, code arena.VoidCode) error
 }
 
 // Options are the parts of a Scheduler. All but the intervals are needed.
@@ -284,11 +284,11 @@ func (t *tick) create(ctx context.Context, p arena.MatchPlan) error {
 // note stores why a league is not pairing and when it looks again; a zero
 // time is not known. A league with a schedule looks again at the occurrence
 // that it waits for. It writes only what changed.
-func (t *tick) note(ctx context.Context, l arena.League, note string, next time.Time) error {
+func (t *tick) note(ctx context.Context, l arena.League, note arena.Note, next time.Time) error {
 	if l.Schedule != "" {
 		next = t.nextOccurrence(l)
 	}
-	if l.Note == note && l.NextRunAt.Equal(next) {
+	if l.Note.Equal(note) && l.NextRunAt.Equal(next) {
 		return nil
 	}
 	_, err := t.Store.UpdateLeague(ctx, l.Slug, func(stored *arena.League) error {
@@ -343,7 +343,7 @@ func (t *tick) ladder(ctx context.Context, l arena.League) error {
 		return err
 	}
 	pairs, starved := format.PairLadder(in)
-	if starved != "" {
+	if starved.Code != "" {
 		return t.starve(ctx, l, starved, in.Busy, next)
 	}
 	byID := make(map[string]format.Candidate, len(in.Idle))
@@ -365,13 +365,13 @@ func (t *tick) ladder(ctx context.Context, l arena.League) error {
 		}
 		failed = append(failed, t.create(ctx, plan))
 	}
-	return errors.Join(append(failed, t.note(ctx, l, "", time.Time{}))...)
+	return errors.Join(append(failed, t.note(ctx, l, arena.Note{}, time.Time{}))...)
 }
 
 // starve records that no agents were paired, unless some will be idle in moments.
-func (t *tick) starve(ctx context.Context, l arena.League, starved string, coming int, next time.Time) error {
+func (t *tick) starve(ctx context.Context, l arena.League, starved arena.Note, coming int, next time.Time) error {
 	if coming > 0 {
-		starved = ""
+		starved = arena.Note{}
 	}
 	return t.note(ctx, l, starved, next)
 }

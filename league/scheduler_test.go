@@ -85,7 +85,7 @@ func TestScheduler_ladder(t *testing.T) {
 		w.agent("busy").Running = 1
 		s := w.scheduler(t)
 		want(t, w.tick(t, s))
-		if note := w.league("ladder").Note; note != "" {
+		if note := w.league("ladder").Note.String(); note != "" {
 			t.Errorf("one is busy and will be back, but the note says %q", note)
 		}
 		w.agent("busy").Health.MaxConcurrent = 2
@@ -132,7 +132,7 @@ func TestScheduler_ladder(t *testing.T) {
 		w.end()
 		w.now = w.now.Add(4 * time.Second)
 		want(t, w.tick(t, s))
-		if l := w.league("ladder"); !l.NextRunAt.Equal(w.now.Add(time.Second)) || l.Note != "" {
+		if l := w.league("ladder"); !l.NextRunAt.Equal(w.now.Add(time.Second)) || l.Note.String() != "" {
 			t.Errorf("next run at %v, note %q", l.NextRunAt, l.Note)
 		}
 		w.now = w.now.Add(time.Second)
@@ -237,12 +237,12 @@ func TestScheduler_ladder(t *testing.T) {
 		for range 3 {
 			want(t, w.tick(t, s))
 		}
-		if note := w.league("ladder").Note; note != "needs 2 idle agents, has 1" || w.updates != 1 {
+		if note := w.league("ladder").Note.String(); note != "needs 2 idle agents, has 1" || w.updates != 1 {
 			t.Errorf("note %q after %d writes", note, w.updates)
 		}
 		w.agent("b").RetiredAt = time.Time{}
 		want(t, w.tick(t, s), "ladder: a b")
-		if note := w.league("ladder").Note; note != "" {
+		if note := w.league("ladder").Note.String(); note != "" {
 			t.Errorf("note %q", note)
 		}
 	})
@@ -284,7 +284,7 @@ func TestScheduler_elimination(t *testing.T) {
 		s := w.scheduler(t)
 		want(t, w.tick(t, s))
 		want(t, w.tick(t, s))
-		if l := w.league("royale"); l.Note != "needs 3 idle agents, has 2" || w.updates != 1 || w.woken != 0 {
+		if l := w.league("royale"); l.Note.String() != "needs 3 idle agents, has 2" || w.updates != 1 || w.woken != 0 {
 			t.Errorf("note %q, %d writes, %d wakes", l.Note, w.updates, w.woken)
 		}
 	})
@@ -327,7 +327,7 @@ func TestScheduler_elimination(t *testing.T) {
 		w.league("royale").NextRunAt = noon
 		s := w.scheduler(t)
 		want(t, w.tick(t, s))
-		if l := w.league("royale"); l.Note == "" || !l.NextRunAt.Equal(noon.Add(5*time.Minute)) {
+		if l := w.league("royale"); l.Note.String() == "" || !l.NextRunAt.Equal(noon.Add(5*time.Minute)) {
 			t.Errorf("note %q, next run at %v", l.Note, l.NextRunAt)
 		}
 	})
@@ -349,7 +349,7 @@ func TestScheduler_elimination(t *testing.T) {
 			w.agent("d").Running, w.agent("e").Running = 1, 1
 			s := w.scheduler(t)
 			want(t, w.tick(t, s)) // nor may the ladder take a, b and c
-			if note := w.league("royale").Note; note != "3 agents are ready; 2 still play elsewhere" {
+			if note := w.league("royale").Note.String(); note != "3 agents are ready; 2 still play elsewhere" {
 				t.Errorf("note %q", note)
 			}
 			w.now = noon.Add(30 * time.Second)

@@ -158,7 +158,7 @@ func ratingIn(ratings []arena.Rating, league string) arena.MilliElo {
 // step is what a tick does to a season.
 type step struct {
 	arena.SeasonChange
-	note string
+	note arena.Note
 	next time.Time
 }
 

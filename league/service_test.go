@@ -271,7 +271,7 @@ func TestService_Delete(t *testing.T) {
 	_, err = o.service.Create(ctx, admin, sums(func(l *arena.League) { l.Slug = "played" }))
 	o.ok(err)
 	m := arena.Match{ID: "m_1", League: "played", Status: arena.MatchScheduled, CreatedAt: noon, StartsAt: noon, Seats: []arena.Seat{{AgentID: "ag_alice"}, {No: 1, AgentID: "ag_bob"}}}
-	first, err := m.VoidEvent(noon, "x")
+	first, err := m.VoidEvent(noon, arena.OperatorReason("x"))
 	o.ok(err)
 	_, err = o.store.Matches.CreateMatch(ctx, m, first)
 	o.ok(err)

@@ -13,7 +13,7 @@ import (
 // it is known, why not and when it looks again. A match that is due waits for agents
 // that still play elsewhere, for EliminationPause at most, and keeps a seat of
 // each idle one, so that the field is complete.
-func (t *tick) gathers(ctx context.Context, s *season) (now bool, note string, next time.Time, err error) {
+func (t *tick) gathers(ctx context.Context, s *season) (now bool, note arena.Note, next time.Time, err error) {
 	if slices.ContainsFunc(s.pairings, arena.Pairing.Open) {
 		return false, s.league.Note, time.Time{}, nil
 	}
@@ -33,7 +33,7 @@ func (t *tick) gathers(ctx context.Context, s *season) (now bool, note string, n
 		now, err = t.occurrence(ctx, s.league)
 		return now, s.league.Note, time.Time{}, err
 	}
-	return true, "", time.Time{}, nil
+	return true, arena.Note{}, time.Time{}, nil
 }
 
 // roundDue reports whether pairings may be ordered now: always, unless they begin

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -97,15 +96,7 @@ func (w *world) Leagues(context.Context) ([]arena.League, error) {
 func (w *world) UpdateLeague(_ context.Context, slug string, apply func(*arena.League) error, _ ...arena.LeagueAudit) (arena.League, error) {
 	l := w.league(slug)
 	w.updates++
-	return *l, errors.Join(apply(l), checkNote(*l))
-}
-
-// checkNote returns an error if clients cannot translate the note of a league.
-func checkNote(l arena.League) error {
-	if code, _ := arena.NoteOf(l.Note); l.Note != "" && code == "" {
-		return fmt.Errorf("the note %q has no code", l.Note)
-	}
-	return nil
+	return *l, apply(l)
 }
 
 func (w *world) Agents(_ context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error) {

@@ -1,7 +1,6 @@
 package match
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -12,13 +11,13 @@ import (
 // Cancel ends a match that has not begun, for an admin, a moderator or the
 // league's organizer. reason is public; "" names the kind of caller.
 func (s *Service) Cancel(ctx context.Context, caller arena.Caller, id, reason string) error {
-	return s.endFor(ctx, caller, "cancel-match", id, arena.MatchCancelled, cmp.Or(reason, defaultCode(caller, arena.MatchCancelled).Reason()))
+	return s.endFor(ctx, caller, "cancel-match", id, arena.MatchCancelled, reason)
 }
 
 // Void ends a match that is not over, for those who may cancel one, so that it
 // does not count. reason is public; "" names the kind of caller.
 func (s *Service) Void(ctx context.Context, caller arena.Caller, id, reason string) error {
-	return s.endFor(ctx, caller, "void-match", id, arena.MatchVoid, cmp.Or(reason, defaultCode(caller, arena.MatchVoid).Reason()))
+	return s.endFor(ctx, caller, "void-match", id, arena.MatchVoid, reason)
 }
 
 // defaultCode returns the reason of an end for which the caller gave none.
@@ -37,9 +36,9 @@ func defaultCode(caller arena.Caller, status arena.MatchStatus) arena.VoidCode {
 	return voided
 }
 
-// endFor ends a match for a caller.
-func (s *Service) endFor(ctx context.Context, caller arena.Caller, action, id string, status arena.MatchStatus, reason string) error {
-	if err := plaintext.CheckLine("reason", reason); err != nil {
+// endFor ends a match for a caller. text is the reason in their words, or "".
+func (s *Service) endFor(ctx context.Context, caller arena.Caller, action, id string, status arena.MatchStatus, text string) error {
+	if err := plaintext.CheckLine("reason", text); err != nil {
 		return err
 	}
 	m, err := s.o.Store.Matches.Match(ctx, id)
@@ -53,13 +52,17 @@ func (s *Service) endFor(ctx context.Context, caller arena.Caller, action, id st
 	if err != nil {
 		return err
 	}
+	reason := arena.VoidReason{Code: defaultCode(caller, status)}
+	if text != "" {
+		reason = arena.OperatorReason(text)
+	}
 	return s.end(ctx, m, status, reason, audit)
 }
 
 // CancelUnstarted cancels a match that its league no longer needs. One that has
 // begun or is over stays as it is.
-func (s *Service) CancelUnstarted(ctx context.Context, m arena.Match, reason string) error {
-	err := s.end(ctx, m, arena.MatchCancelled, reason)
+func (s *Service) CancelUnstarted(ctx context.Context, m arena.Match, code arena.VoidCode) error {
+	err := s.end(ctx, m, arena.MatchCancelled, arena.VoidReason{Code: code})
 	switch {
 	case arena.CodeOf(err) == arena.CodeConflict:
 		return nil
@@ -70,7 +73,7 @@ func (s *Service) CancelUnstarted(ctx context.Context, m arena.Match, reason str
 }
 
 // end cancels or voids a match and publishes the end of its log.
-func (s *Service) end(ctx context.Context, m arena.Match, status arena.MatchStatus, reason string, audit ...arena.AuditEntry) error {
+func (s *Service) end(ctx context.Context, m arena.Match, status arena.MatchStatus, reason arena.VoidReason, audit ...arena.AuditEntry) error {
 	now := s.now()
 	last, err := m.VoidEvent(now, reason)
 	if err != nil {

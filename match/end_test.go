@@ -47,12 +47,12 @@ func TestService_end(t *testing.T) {
 			t.Errorf("want %s: %v", want, err)
 		}
 	}
-	f.ok(s.CancelUnstarted(t.Context(), running, "the season was finished")) // stays
+	f.ok(s.CancelUnstarted(t.Context(), running, arena.VoidSeasonFinished)) // stays
 	if got := f.published(); got != nil {
 		t.Errorf("published %q", got)
 	}
 	f.ok(s.Void(t.Context(), admin, running.ID, "power cut"))
-	f.ok(s.CancelUnstarted(t.Context(), unneeded, "the season was finished"))
+	f.ok(s.CancelUnstarted(t.Context(), unneeded, arena.VoidSeasonFinished))
 	want := []string{
 		`quiz m_running 2 match_void {"league":"quiz","reason":"power cut","void_code":"operator"}`,
 		`quiz m_unneeded 2 match_void {"league":"quiz","reason":"the season was finished","void_code":"season_finished"}`,
@@ -65,7 +65,7 @@ func TestService_end(t *testing.T) {
 			t.Errorf("%s is %s since %v, want %s", id, m.Status, m.FinishedAt, want)
 		}
 	}
-	if m := f.stored(waiting.ID); m.VoidReason != "cancelled by an admin" {
+	if m := f.stored(waiting.ID); m.VoidReason.Code != arena.CancelledByAdmin {
 		t.Errorf("reason %q", m.VoidReason)
 	}
 	log := f.audited()

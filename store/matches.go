@@ -36,7 +36,8 @@ var matchTable = db.NewTable("matches", "m",
 	db.Time("starts_at", func(m *matchRow) *time.Time { return &m.StartsAt }),
 	db.Time("started_at", func(m *matchRow) *time.Time { return &m.StartedAt }),
 	db.Time("finished_at", func(m *matchRow) *time.Time { return &m.FinishedAt }),
-	db.Text("void_reason", func(m *matchRow) *string { return &m.VoidReason }),
+	db.Text("void_code", func(m *matchRow) *arena.VoidCode { return &m.VoidReason.Code }),
+	db.Text("void_reason", func(m *matchRow) *string { return &m.VoidReason.Text }),
 	db.Int("seq", func(m *matchRow) *int64 { return &m.Seq }).As(`CASE m.log_state WHEN 2 THEN 0 ELSE m.seq END`),
 	db.Text("node", func(m *matchRow) *string { return &m.Lease.Node }),
 	db.Int("epoch", func(m *matchRow) *int64 { return &m.Lease.Epoch }),
@@ -375,7 +376,7 @@ func (s *Matches) LiveMatches(ctx context.Context, league string) ([]arena.Match
 // over, with the last event of its log and the audit entries about it. It ends
 // the lease of a running match. conflict: the match is over, or it has begun and
 // cannot be canceled.
-func (s *Matches) EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
+func (s *Matches) EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason arena.VoidReason, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
 	if status != arena.MatchCancelled && status != arena.MatchVoid {
 		return arena.Event{}, fmt.Errorf("end match %s: status %q is neither cancelled nor void", id, status)
 	}
@@ -429,14 +430,14 @@ func delayOf(s arena.Settings) int64 {
 
 // endMatch is the one place where a match comes to an end. Its transaction is
 // alone, since addOutcomes is in it.
-func endMatch(ctx context.Context, tx *db.Tx, id string, status arena.MatchStatus, reason string, at time.Time) error {
+func endMatch(ctx context.Context, tx *db.Tx, id string, status arena.MatchStatus, reason arena.VoidReason, at time.Time) error {
 	kept := int64(untilEnd) // a match that is void hides what it has hidden
 	if status == arena.MatchFinished {
 		kept = -1
 	}
-	if _, err := db.Exec(ctx, tx, `UPDATE matches SET status = $1, void_reason = $2, round_open = 0, finished_at = $3,
+	if _, err := db.Exec(ctx, tx, `UPDATE matches SET status = $1, void_code = $2, void_reason = $6, round_open = 0, finished_at = $3,
 		lease_until = 0, delay = CASE WHEN delay = $5 THEN delay ELSE 0 END WHERE id = $4`,
-		string(status), reason, db.Millis(at), id, kept); err != nil {
+		string(status), string(reason.Code), db.Millis(at), id, kept, reason.Text); err != nil {
 		return err
 	}
 	if _, err := db.Exec(ctx, tx, `UPDATE seats SET ended_at = $1 WHERE match_id = $2

@@ -34,7 +34,7 @@ func TestOutcomes(t *testing.T) {
 			if _, err := s.Writer().ExecContext(ctx, `UPDATE answers SET outcome = 'timeout' WHERE match_id = 'm_5'`); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Matches.EndMatch(ctx, "m_5", arena.MatchVoid, "", time.Unix(0, 0), arena.Event{Type: arena.EventMatchVoid}); err != nil {
+			if _, err := s.Matches.EndMatch(ctx, "m_5", arena.MatchVoid, arena.VoidReason{}, time.Unix(0, 0), arena.Event{Type: arena.EventMatchVoid}); err != nil {
 				t.Fatal(err)
 			}
 			check(2)

@@ -43,7 +43,7 @@ func (s *Matches) Settle(ctx context.Context, l arena.Lease, r arena.Result, at 
 		if err := updateSeats(ctx, tx, endSeats, ratedRows(l.MatchID, r.Seats, changes)...); err != nil {
 			return err
 		}
-		if err := endMatch(ctx, tx, l.MatchID, arena.MatchFinished, "", at); err != nil {
+		if err := endMatch(ctx, tx, l.MatchID, arena.MatchFinished, arena.VoidReason{}, at); err != nil {
 			return err
 		}
 		if err := results.Add(ctx, tx, f.league, r.Games); err != nil {
@@ -92,7 +92,7 @@ func ratedRows(matchID string, seats []arena.Seat, changes []arena.RatingChange)
 // VoidMatch ends a running match that does not count, with the last event of
 // its log. No rating moves. A second call for the same match changes nothing
 // and returns no events.
-func (s *Matches) VoidMatch(ctx context.Context, l arena.Lease, reason string, seats []arena.Seat, at time.Time, last arena.Event) ([]arena.Event, error) {
+func (s *Matches) VoidMatch(ctx context.Context, l arena.Lease, reason arena.VoidReason, seats []arena.Seat, at time.Time, last arena.Event) ([]arena.Event, error) {
 	var stored []arena.Event
 	// Alone: see endMatch.
 	err := s.writeAlone(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {

@@ -25,7 +25,7 @@ func newMatch(m arena.Match, rules mode.Rules) Match { return Match{row: m, rule
 // Scheduled returns a match that has just been created, without reading it.
 // Only what is known of a match before it starts is in it, whatever m holds.
 func Scheduled(m arena.Match) Match {
-	m.Status, m.StartedAt, m.FinishedAt, m.VoidReason = arena.MatchScheduled, time.Time{}, time.Time{}, ""
+	m.Status, m.StartedAt, m.FinishedAt, m.VoidReason = arena.MatchScheduled, time.Time{}, time.Time{}, arena.VoidReason{}
 	created, _ := mode.AsOf(m, m.Seq, nil) // fails on an event only
 	return newMatch(created, mode.Of(created))
 }

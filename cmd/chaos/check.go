@@ -57,10 +57,10 @@ func (c *checker) end(m *matchFacts) {
 	if m.FinishedAt.IsZero() {
 		c.broken("2", "match %s is %s and has no end", m.ID, m.Status)
 	}
-	if m.Status == arena.MatchVoid && m.VoidReason == "" {
+	if m.Status == arena.MatchVoid && m.VoidReason.Code == "" {
 		c.broken("2", "match %s is void for no reason", m.ID)
 	}
-	switch code := arena.VoidCodeOf(m.VoidReason); code {
+	switch code := m.VoidReason.Code; code {
 	case arena.VoidArenaFailed, arena.VoidAgentsUnreachable, arena.VoidRequestFailed, arena.VoidTaskSourceFailed:
 		c.broken("1", "match %s is void, and no fault of the run excuses it: %s", m.ID, code)
 	default:

@@ -132,16 +132,18 @@ func TestCheck_finds(t *testing.T) {
 		rule string
 		harm func(f *facts, m *matchFacts, j *journals)
 	}{
-		"an open match":             {"1", func(_ *facts, m *matchFacts, _ *journals) { m.Status = arena.MatchRunning }},
-		"a lost match":              {"1", func(_ *facts, _ *matchFacts, j *journals) { j.acked = append(j.acked, "m_2") }},
-		"a void that was not":       {"1", func(_ *facts, _ *matchFacts, j *journals) { j.voided = []string{testMatch} }},
-		"an arena that gave up":     {"1", func(_ *facts, m *matchFacts, _ *journals) { m.VoidReason = "the arena failed" }},
-		"agents out of reach":       {"1", func(_ *facts, m *matchFacts, _ *journals) { m.VoidReason = "the arena could not reach its agents" }},
-		"no request":                {"1", func(_ *facts, m *matchFacts, _ *journals) { m.VoidReason = "the arena could not prepare a request" }},
-		"no task":                   {"1", func(_ *facts, m *matchFacts, _ *journals) { m.VoidReason = "the task source failed" }},
-		"a round left open":         {"1", func(_ *facts, m *matchFacts, _ *journals) { m.rounds[0].ClosedAt = time.Time{} }},
-		"an end without time":       {"2", func(_ *facts, m *matchFacts, _ *journals) { m.FinishedAt = time.Time{} }},
-		"another end in the log":    {"2", func(_ *facts, m *matchFacts, _ *journals) { m.Status, m.VoidReason = arena.MatchVoid, "chaos" }},
+		"an open match":         {"1", func(_ *facts, m *matchFacts, _ *journals) { m.Status = arena.MatchRunning }},
+		"a lost match":          {"1", func(_ *facts, _ *matchFacts, j *journals) { j.acked = append(j.acked, "m_2") }},
+		"a void that was not":   {"1", func(_ *facts, _ *matchFacts, j *journals) { j.voided = []string{testMatch} }},
+		"an arena that gave up": {"1", func(_ *facts, m *matchFacts, _ *journals) { m.VoidReason.Code = arena.VoidArenaFailed }},
+		"agents out of reach":   {"1", func(_ *facts, m *matchFacts, _ *journals) { m.VoidReason.Code = arena.VoidAgentsUnreachable }},
+		"no request":            {"1", func(_ *facts, m *matchFacts, _ *journals) { m.VoidReason.Code = arena.VoidRequestFailed }},
+		"no task":               {"1", func(_ *facts, m *matchFacts, _ *journals) { m.VoidReason.Code = arena.VoidTaskSourceFailed }},
+		"a round left open":     {"1", func(_ *facts, m *matchFacts, _ *journals) { m.rounds[0].ClosedAt = time.Time{} }},
+		"an end without time":   {"2", func(_ *facts, m *matchFacts, _ *journals) { m.FinishedAt = time.Time{} }},
+		"another end in the log": {"2", func(_ *facts, m *matchFacts, _ *journals) {
+			m.Status, m.VoidReason = arena.MatchVoid, arena.OperatorReason("chaos")
+		}},
 		"wrong changes reported":    {"2", func(f *facts, _ *matchFacts, _ *journals) { f.settlements[0].Changes[0].Delta++ }},
 		"two settlements":           {"3", func(f *facts, _ *matchFacts, _ *journals) { f.settlements = append(f.settlements, f.settlements[0]) }},
 		"a seat without its change": {"3", func(_ *facts, m *matchFacts, _ *journals) { m.Seats[0].Delta = nil }},
@@ -212,7 +214,7 @@ func TestCheck_finds(t *testing.T) {
 func TestCheck_operatorsWords(t *testing.T) {
 	t.Parallel()
 	f, j := peaceful(t)
-	f.matches[testMatch].VoidReason = "the arena is closed today"
+	f.matches[testMatch].VoidReason = arena.OperatorReason("the arena is closed today")
 	if found := check(f, j); len(found) > 0 {
 		t.Errorf("violations: %v", found)
 	}

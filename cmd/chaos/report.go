@@ -52,7 +52,7 @@ func newReport(r *chaosRun, f *facts, j *journals, closes map[string]int, violat
 	for _, m := range f.matches {
 		p.statuses[m.Status]++
 		if m.Status == arena.MatchVoid {
-			p.reasons[m.VoidReason]++
+			p.reasons[m.VoidReason.String()]++
 		}
 		p.rounds += len(m.rounds)
 		for _, round := range m.rounds {

@@ -2,9 +2,6 @@ package archtest
 
 import (
 	"encoding/json"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -136,91 +133,6 @@ func TestReasons_notParsed_RuleRefuses(t *testing.T) {
 	} {
 		if got := parsedReason.MatchString(line); got != want {
 			t.Errorf("%s: %v", line, got)
-		}
-	}
-}
-
-// literalReasons returns the void reasons and notes that a file writes as literals.
-// They have no code.
-func literalReasons(f *ast.File) (found []string) {
-	literal := func(e ast.Expr) {
-		ast.Inspect(e, func(n ast.Node) bool {
-			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING && l.Value != `""` {
-				found = append(found, l.Value)
-			}
-			return true
-		})
-	}
-	ast.Inspect(f, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CompositeLit:
-			if name, ok := n.Type.(*ast.Ident); ok && name.Name == "voidError" {
-				for _, e := range n.Elts {
-					literal(e)
-				}
-			}
-		case *ast.KeyValueExpr:
-			if key, ok := n.Key.(*ast.Ident); ok && slices.Contains([]string{"Void", "VoidReason", "Note", "note"}, key.Name) {
-				literal(n.Value)
-			}
-		case *ast.AssignStmt:
-			for i, left := range n.Lhs {
-				if s, ok := left.(*ast.SelectorExpr); ok && (s.Sel.Name == "Note" || s.Sel.Name == "note") {
-					literal(n.Rhs[min(i, len(n.Rhs)-1)])
-				}
-			}
-		case *ast.CallExpr:
-			if s, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"void", "VoidMatch", "VoidEvent", "EndMatch", "CancelUnstarted", "note", "starve"}, s.Sel.Name) {
-				for _, e := range n.Args {
-					literal(e)
-				}
-			}
-		}
-		return true
-	})
-	return found
-}
-
-// The arena's own void reasons and notes come from their codes.
-func TestReasons_noLiterals(t *testing.T) {
-	t.Parallel()
-	for _, file := range sources(t, ".go") {
-		if strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "store/storetest/") || strings.HasPrefix(file, "cmd/chaos/") {
-			continue // these end no match for the arena, and pair no agents
-		}
-		for _, text := range literalReasons(parse(t, file, parser.SkipObjectResolution)) {
-			t.Errorf("%s has the reason %s: take it from an arena.VoidCode or a note of arena", file, text)
-		}
-	}
-}
-
-// The rule finds what it must.
-func TestReasons_RuleRefuses(t *testing.T) {
-	t.Parallel()
-	for source, want := range map[string]int{
-		`&voidError{"the game failed"}`:                    1,
-		`&voidError{reason: "the game failed"}`:            1,
-		`game.End{Void: "by " + name}`:                     1,
-		`mr.void(ctx, "the arena failed")`:                 1,
-		`s.CancelUnstarted(ctx, m, "the season ended")`:    1,
-		`&voidError{arena.VoidGameFailed.Reason()}`:        0,
-		`End{Void: arena.VoidTooFewAgents.Reason()}`:       0,
-		`mr.void(ctx, arena.VoidArenaFailed.Reason())`:     0,
-		`Step{Note: fmt.Sprintf("needs %d", 2)}`:           1,
-		`func() { step.Note = "needs " + s }`:              1,
-		`func() { l.Note = "" }`:                           0,
-		`func() { st.note, st.next = "needs rain", now }`:  1,
-		`t.note(ctx, l, "needs rain", now)`:                1,
-		`t.note(ctx, l, arena.NeedsAgentsNote(2, 1), now)`: 0,
-		`mr.commit(ctx, "void match", nil)`:                0,
-		`arena.Invalid("reason", "must be given", "end")`:  0,
-	} {
-		f, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\nvar _ = "+source, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := literalReasons(f); len(got) != want {
-			t.Errorf("%s: found %v", source, got)
 		}
 	}
 }

@@ -170,19 +170,19 @@ func TestArena_starved(t *testing.T) {
 	t.Parallel()
 	p := newPlayed(arena.FormatArena, field(2), arena.FormatOptions{})
 	p.Idle = map[string]time.Time{agent(1): noon}
-	if step := p.next(t); step.Note != "needs 2 idle agents, has 1" || !step.NextAt.Equal(p.Season.EndsAt) {
+	if step := p.next(t); step.Note.String() != "needs 2 idle agents, has 1" || !step.NextAt.Equal(p.Season.EndsAt) {
 		t.Errorf("one agent: %+v", step)
 	}
 	p.tick(0)
 	if p.Pairings = p.next(t).Pairings; len(p.Pairings) != 1 {
 		t.Fatalf("two agents: %+v", p.Pairings)
 	}
-	if p.tick(0); p.next(t).Note != "" {
+	if p.tick(0); p.next(t).Note.Code != "" {
 		t.Errorf("waiting for a result: %q", p.next(t).Note)
 	}
 	byStrength(&p.Pairings[0])
 	p.tick(time.Minute)
-	if step := p.next(t); len(step.Pairings) > 0 || step.Note != "2 idle agents have just met; they wait for another opponent" {
+	if step := p.next(t); len(step.Pairings) > 0 || step.Note.String() != "2 idle agents have just met; they wait for another opponent" {
 		t.Errorf("two that have just met: %+v", step)
 	}
 }

@@ -18,7 +18,7 @@ func eliminationStep(s State) Step {
 	o := newOrders(s, lastRound(s.Pairings)+1)
 	rng := rand.New(rand.NewPCG(s.Season.Seed, uint64(o.round))) //nolint:gosec // the draw of a season must be reproducible
 	seats, starved := GatherElimination(o.idle(), s.MinSeats, s.MaxSeats, rng)
-	if starved != "" {
+	if starved.Code != "" {
 		return Step{Note: starved}
 	}
 	return Step{Pairings: []arena.Pairing{o.open(1, 1, seats...)}}
@@ -28,8 +28,8 @@ func eliminationStep(s State) Step {
 // agents. It takes all of them or, if there are more than most, those that have
 // waited longest, breaking ties at random. The order of the seats is random.
 // idle maps each agent to the time since which it has been waiting; the zero
-// time means just now. starved is the reason why there is no match, or "".
-func GatherElimination(idle map[string]time.Time, least, most int, rng *rand.Rand) (seats []string, starved string) {
+// time means just now. starved is the reason why there is no match.
+func GatherElimination(idle map[string]time.Time, least, most int, rng *rand.Rand) (seats []string, starved arena.Note) {
 	if len(idle) < least {
 		return nil, arena.NeedsAgentsNote(least, len(idle))
 	}
@@ -41,7 +41,7 @@ func GatherElimination(idle map[string]time.Time, least, most int, rng *rand.Ran
 	slices.SortStableFunc(seats, func(a, b string) int { return waitingOrder(idle[a], idle[b]) })
 	seats = seats[:min(len(seats), most)]
 	shuffle()
-	return seats, ""
+	return seats, arena.Note{}
 }
 
 // waitingOrder compares two waits, the longest first. A zero time means just

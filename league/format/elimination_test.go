@@ -27,13 +27,13 @@ func TestGatherElimination(t *testing.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		seats, starved := GatherElimination(idle, 3, 5, rng)
 		if n < 3 {
-			if want := fmt.Sprintf("needs 3 idle agents, has %d", n); len(seats) > 0 || starved != want {
+			if want := fmt.Sprintf("needs 3 idle agents, has %d", n); len(seats) > 0 || starved.String() != want {
 				t.Fatalf("seats %v, starved %q, want %q", seats, starved, want)
 			}
 			return
 		}
 		want := min(n, 5)
-		if starved != "" || len(seats) != want {
+		if starved.Code != "" || len(seats) != want {
 			t.Fatalf("seats %v, starved %q, want %d", seats, starved, want)
 		}
 		slices.Sort(seats)
@@ -73,7 +73,7 @@ func TestGatherElimination_chance(t *testing.T) {
 func TestElimination_season(t *testing.T) {
 	t.Parallel()
 	p := newPlayed(arena.FormatElimination, field(9), arena.FormatOptions{})
-	if step := p.next(t); step.Note != "needs 3 idle agents, has 0" || step.Done {
+	if step := p.next(t); step.Note.String() != "needs 3 idle agents, has 0" || step.Done {
 		t.Errorf("nobody is there: %+v", step)
 	}
 	p.tick(0)
@@ -88,7 +88,7 @@ func TestElimination_season(t *testing.T) {
 	if step, _ := Next(other); slices.Equal(step.Pairings[0].Agents, p.Pairings[0].Agents) {
 		t.Error("another seed gives the same seats")
 	}
-	if step := p.next(t); len(step.Pairings) > 0 || step.Note != "" {
+	if step := p.next(t); len(step.Pairings) > 0 || step.Note.Code != "" {
 		t.Errorf("while a match is open: %+v", step)
 	}
 	p.Pairings[0].Result = arena.PairingVoid

@@ -54,8 +54,8 @@ type LadderInput struct {
 //
 // Up to 300 agents the result is optimal. Above that, only the 64 agents on
 // either side in rating order are candidates. The result does not depend on the
-// order of Idle. starved is the reason why no agents were paired, or "".
-func PairLadder(in LadderInput) (pairs [][2]string, starved string) {
+// order of Idle. starved is the reason why no agents were paired.
+func PairLadder(in LadderInput) (pairs [][2]string, starved arena.Note) {
 	if len(in.Idle) < 2 {
 		return nil, arena.NeedsAgentsNote(2, len(in.Idle))
 	}
@@ -71,7 +71,7 @@ func PairLadder(in LadderInput) (pairs [][2]string, starved string) {
 	if len(pairs) == 0 {
 		return nil, arena.WaitsForOpponentNote(len(in.Idle), in.Patience.Seconds())
 	}
-	return pairs, ""
+	return pairs, arena.Note{}
 }
 
 // UnratedPair returns why a ladder duel of two agents is not rated, or "" if it

@@ -27,7 +27,7 @@ type Step struct {
 	Done bool
 	// Note describes what the season waits for, such as "needs 3 idle agents,
 	// has 1". It is empty while the season only waits for results.
-	Note string
+	Note arena.Note
 	// NextAt is the time of the next scheduled change, or zero.
 	NextAt time.Time
 }

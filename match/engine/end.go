@@ -49,7 +49,7 @@ func (mr *matchRun) settle(ctx context.Context) error {
 // void ends the match without a result.
 func (mr *matchRun) void(ctx context.Context, code arena.VoidCode) error {
 	mr.done.Store(true)
-	reason := code.Reason()
+	reason := arena.VoidReason{Code: code}
 	last, err := mr.m.VoidEvent(mr.engine.o.Now(), reason)
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ type Store interface {
 	OpenVote(ctx context.Context, l arena.Lease, round int, until time.Time, events []arena.Event) ([]arena.Event, error)
 	CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClose, events func(hidden []arena.Event) ([]arena.Event, error)) ([]arena.Event, error)
 	Settle(ctx context.Context, l arena.Lease, r arena.Result, at time.Time, rate func(map[string]arena.Rating) []arena.RatingChange, last func([]arena.RatingChange) (arena.Event, error)) ([]arena.Event, error)
-	VoidMatch(ctx context.Context, l arena.Lease, reason string, seats []arena.Seat, at time.Time, last arena.Event) ([]arena.Event, error)
+	VoidMatch(ctx context.Context, l arena.Lease, reason arena.VoidReason, seats []arena.Seat, at time.Time, last arena.Event) ([]arena.Event, error)
 }
 
 // Rows are the subjects of the database that an engine works on.

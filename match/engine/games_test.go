@@ -194,7 +194,7 @@ func TestEngine_GameFails(t *testing.T) {
 	b := newBench(t, right, right, right)
 	b.node("n1")
 	m, events := b.over(b.match(func(s *arena.Settings) { s.Debate = &arena.DebateSpec{Turns: 1} })) // of three seats
-	if m.Status != arena.MatchVoid || m.VoidReason != "the game failed" {
+	if m.Status != arena.MatchVoid || m.VoidReason.Code != arena.VoidGameFailed {
 		t.Errorf("match is %s: %q", m.Status, m.VoidReason)
 	}
 	if last := events[len(events)-1]; last.Type != arena.EventMatchVoid {

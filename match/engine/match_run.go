@@ -46,7 +46,7 @@ type matchRun struct {
 // voidError ends a match without a result, for a reason that is public.
 type voidError struct{ code arena.VoidCode }
 
-func (e *voidError) Error() string { return e.code.Reason() }
+func (e *voidError) Error() string { return string(e.code) }
 
 // run plays the match from its stored state until it is over, the node drains
 // or the lease is lost.

@@ -251,7 +251,7 @@ func TestEngine_FaultOfAGame(t *testing.T) {
 	})
 	id := b.match(connectFour(1))
 	m, _ := b.over(id)
-	if m.Status != arena.MatchVoid || m.VoidReason != "the game failed" || m.Seats[0].Delta != nil {
+	if m.Status != arena.MatchVoid || m.VoidReason.Code != arena.VoidGameFailed || m.Seats[0].Delta != nil {
 		t.Errorf("match %s (%s), seats %+v", m.Status, m.VoidReason, m.Seats)
 	}
 	if fault := <-faults; !strings.HasPrefix(fault, slug+" "+id) || !strings.Contains(fault, "line 3") {

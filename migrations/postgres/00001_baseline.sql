@@ -155,7 +155,8 @@ CREATE TABLE matches (
     starts_at      BIGINT NOT NULL,
     started_at     BIGINT NOT NULL,
     finished_at    BIGINT NOT NULL,
-    void_reason    TEXT COLLATE "C" NOT NULL,
+    void_code      TEXT COLLATE "C" NOT NULL,
+    void_reason    TEXT COLLATE "C" NOT NULL,            -- of the code operator
     seq            BIGINT NOT NULL,                      -- last number of its log
     node           TEXT COLLATE "C" NOT NULL,            -- who holds the lease
     epoch          BIGINT NOT NULL,                      -- grows with each claim

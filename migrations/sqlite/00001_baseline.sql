@@ -154,7 +154,8 @@ CREATE TABLE matches (
     starts_at      INTEGER NOT NULL,
     started_at     INTEGER NOT NULL,
     finished_at    INTEGER NOT NULL,
-    void_reason    TEXT NOT NULL,
+    void_code      TEXT NOT NULL,
+    void_reason    TEXT NOT NULL,              -- of the code operator
     seq            INTEGER NOT NULL,           -- last number of its log
     node           TEXT NOT NULL,              -- who holds the lease
     epoch          INTEGER NOT NULL,           -- grows with each claim

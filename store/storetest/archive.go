@@ -51,7 +51,7 @@ func archiveMatches(f *fixture) {
 	f.over("m_2", start.Add(time.Hour), ids[0], ids[1])
 	running := f.open("m_3", ids[2], ids[3])
 	f.match("m_4", "trivia", ids...)
-	f.ok(second(f.Matches.EndMatch(ctx, "m_4", arena.MatchCancelled, "rain", start, event(arena.EventMatchVoid, `{}`))))
+	f.ok(second(f.Matches.EndMatch(ctx, "m_4", arena.MatchCancelled, arena.OperatorReason("rain"), start, event(arena.EventMatchVoid, `{}`))))
 
 	counts := must(f.Operations.Counts(ctx))(f)
 	match := must(f.Matches.Match(ctx, "m_1"))(f)

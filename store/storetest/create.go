@@ -213,7 +213,7 @@ func budgetRefusals(f *fixture) {
 	// A match of tomorrow counts tomorrow.
 	f.ok(second(f.Matches.CreateMatch(ctx, later("m_later", 24*time.Hour, "ag_matches", "ag_b"), event(arena.EventMatchScheduled, `{}`))))
 	// A canceled match costs nothing.
-	f.ok(second(f.Matches.EndMatch(ctx, "m_matches_0", arena.MatchCancelled, "", start, event(arena.EventMatchVoid, `{}`))))
+	f.ok(second(f.Matches.EndMatch(ctx, "m_matches_0", arena.MatchCancelled, arena.VoidReason{}, start, event(arena.EventMatchVoid, `{}`))))
 	f.ok(second(f.Matches.CreateMatch(ctx, limited("m_again", "ag_matches", "ag_b"), event(arena.EventMatchScheduled, `{}`))))
 	f.fails(arena.CodeAgentNotReady, second(f.Matches.CreateMatch(ctx, limited("m_once_more", "ag_matches", "ag_b"), event(arena.EventMatchScheduled, `{}`))))
 }

@@ -217,7 +217,7 @@ func envelopesOfGames(f *fixture) {
 		f.equal(0, len(must(f.Relay.ShowEnvelopes(ctx, now, 10))(f)))
 		f.equal(0, len(must(f.Ratings.AgentResults(ctx, ids[0], 10))(f)))
 		if id == "m_1" {
-			f.ok(second(f.Matches.VoidMatch(ctx, m.Lease, "a fault", m.Seats, start, event(arena.EventMatchVoid, `{}`))))
+			f.ok(second(f.Matches.VoidMatch(ctx, m.Lease, arena.OperatorReason("a fault"), m.Seats, start, event(arena.EventMatchVoid, `{}`))))
 		} else {
 			f.settle(m, start)
 		}

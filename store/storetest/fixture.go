@@ -164,7 +164,7 @@ func (f *fixture) league(slug string) arena.League {
 	f.t.Helper()
 	l := arena.League{
 		Slug: slug, Title: strings.ToUpper(slug), Status: arena.LeagueOpen, Settings: settings(),
-		Entry: arena.EntryRules{AgentsPerOwner: 3}, Schedule: "* * * * *", CreatedAt: start, NextRunAt: start.Add(time.Minute), Note: "new",
+		Entry: arena.EntryRules{AgentsPerOwner: 3}, Schedule: "* * * * *", CreatedAt: start, NextRunAt: start.Add(time.Minute), Note: arena.NeedsAgentsNote(2, 1),
 	}
 	f.ok(f.Leagues.CreateLeague(f.t.Context(), l))
 	return l

@@ -286,7 +286,7 @@ func fencing(f *fixture) {
 			return second(f.Matches.Settle(ctx, l, result(stale, true), start, moves(stale), finished))
 		},
 		"VoidMatch": func(l arena.Lease) error {
-			return second(f.Matches.VoidMatch(ctx, l, "no", stale.Seats, start, over))
+			return second(f.Matches.VoidMatch(ctx, l, arena.OperatorReason("no"), stale.Seats, start, over))
 		},
 	}
 	for name, call := range calls {

@@ -142,14 +142,14 @@ func endMatch(f *fixture) {
 	f.league("trivia")
 	ids := f.agents("a", "b")
 	end := func(id string, status arena.MatchStatus, kind arena.EventType) error {
-		_, err := f.Matches.EndMatch(ctx, id, status, "rain", start.Add(time.Hour), event(kind, `{"reason":"rain"}`))
+		_, err := f.Matches.EndMatch(ctx, id, status, arena.OperatorReason("rain"), start.Add(time.Hour), event(kind, `{"reason":"rain"}`))
 		return err
 	}
 	f.match("m_1", "trivia", ids...)
 	f.ok(end("m_1", arena.MatchCancelled, arena.EventMatchVoid))
 	m := must(f.Matches.Match(ctx, "m_1"))(f)
 	f.equal(arena.MatchCancelled, m.Status)
-	f.equal("rain", m.VoidReason)
+	f.equal(arena.OperatorReason("rain"), m.VoidReason)
 	f.equal(start.Add(time.Hour), m.FinishedAt)
 	f.equal([]arena.EventType{arena.EventMatchScheduled, arena.EventMatchVoid}, types(f.log("m_1")))
 	f.fails(arena.CodeConflict, end("m_1", arena.MatchVoid, arena.EventMatchVoid))
@@ -184,7 +184,7 @@ func meetings(f *fixture) {
 	f.match("m_3", "trivia", ids...) // not a duel
 	f.match("m_4", "sums", ids[0], ids[1])
 	f.match("m_5", "trivia", ids[0], ids[2])
-	_, err := f.Matches.EndMatch(ctx, "m_5", arena.MatchCancelled, "", start, event(arena.EventMatchVoid, `{}`))
+	_, err := f.Matches.EndMatch(ctx, "m_5", arena.MatchCancelled, arena.VoidReason{}, start, event(arena.EventMatchVoid, `{}`))
 	f.ok(err)
 	at := start.Add(time.Minute)
 	f.equal([]arena.Meeting{{A: ids[0], B: ids[1], At: at}, {A: ids[1], B: ids[0], At: at}}, must(f.Operations.Meetings(ctx, "trivia", at))(f))
@@ -260,7 +260,7 @@ func opponents(f *fixture) {
 	// another score of the same match does, and may be taken back.
 	f.equal(0, len(must(f.Matches.Settle(ctx, m.Lease, r, start, moves(m), finished))(f)))
 	void := f.begin("m_4", "trivia", ids[0], ids[1])
-	f.ok(second(f.Matches.VoidMatch(ctx, void.Lease, "a seat left", result(void, false).Seats, start, event(arena.EventMatchVoid, `{}`))))
+	f.ok(second(f.Matches.VoidMatch(ctx, void.Lease, arena.OperatorReason("a seat left"), result(void, false).Seats, start, event(arena.EventMatchVoid, `{}`))))
 	first := must(f.Matches.Match(ctx, "m_1"))(f)
 	first.Seats[0].Place, first.Seats[1].Place = 2, 1
 	f.ok(f.Matches.SaveRescore(ctx, arena.Rescore{MatchID: "m_1", Seats: first.Seats}))

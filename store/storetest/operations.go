@@ -205,9 +205,9 @@ func auditedLeagues(f *fixture) {
 	_, err = f.Matches.CreateMatch(ctx, m, e, entry("refused"))
 	f.fails(arena.CodeNotFound, err)
 	last := arena.Event{At: start, Type: arena.EventMatchVoid, Body: json.RawMessage(`{}`)}
-	_, err = f.Matches.EndMatch(ctx, "m_1", arena.MatchCancelled, "rain", start, last, entry("cancel"))
+	_, err = f.Matches.EndMatch(ctx, "m_1", arena.MatchCancelled, arena.OperatorReason("rain"), start, last, entry("cancel"))
 	f.ok(err)
-	_, err = f.Matches.EndMatch(ctx, "m_1", arena.MatchCancelled, "rain", start, last, entry("refused"))
+	_, err = f.Matches.EndMatch(ctx, "m_1", arena.MatchCancelled, arena.OperatorReason("rain"), start, last, entry("refused"))
 	f.fails(arena.CodeConflict, err)
 	pack := arena.Pack{ID: "pk_1", Name: "p", Format: "jsonl", CreatedAt: start}
 	f.ok(f.Packs.CreatePack(ctx, pack, nil, entry("create-pack")))

@@ -44,16 +44,16 @@ func agentCauses(f *fixture) {
 	now(once, counts{arena.OutcomeAnswered: 3})
 
 	lost := play("m_2", arena.OutcomeTimeout)
-	f.ok(second(f.Matches.VoidMatch(ctx, lost.Lease, "our fault", lost.Seats, start, over)))
-	f.ok(second(f.Matches.VoidMatch(ctx, lost.Lease, "our fault", lost.Seats, start, over)))
+	f.ok(second(f.Matches.VoidMatch(ctx, lost.Lease, arena.OperatorReason("our fault"), lost.Seats, start, over)))
+	f.ok(second(f.Matches.VoidMatch(ctx, lost.Lease, arena.OperatorReason("our fault"), lost.Seats, start, over)))
 	now(counts{arena.OutcomeTimeout: 3, arena.OutcomeVoid: 1}, counts{arena.OutcomeAnswered: 4})
 	play("m_3", arena.OutcomeInvalid)
-	f.ok(second(f.Matches.EndMatch(ctx, "m_3", arena.MatchVoid, "rain", start, over)))
+	f.ok(second(f.Matches.EndMatch(ctx, "m_3", arena.MatchVoid, arena.OperatorReason("rain"), start, over)))
 	all := counts{arena.OutcomeTimeout: 3, arena.OutcomeVoid: 1, arena.OutcomeInvalid: 1}
 	now(all, counts{arena.OutcomeAnswered: 5})
 
 	f.match("m_4", "trivia", ids...)
-	f.ok(second(f.Matches.EndMatch(ctx, "m_4", arena.MatchCancelled, "rain", start, over)))
+	f.ok(second(f.Matches.EndMatch(ctx, "m_4", arena.MatchCancelled, arena.OperatorReason("rain"), start, over)))
 	answers := must(f.Matches.Answers(ctx, "m_1"))(f)
 	answers[0].Points = 500
 	f.ok(f.Matches.SaveRescore(ctx, arena.Rescore{MatchID: "m_1", Answers: answers[:1], Seats: must(f.Matches.Match(ctx, "m_1"))(f).Seats}))
@@ -263,7 +263,7 @@ func noShows(f *fixture) {
 	more(4, 2+arena.NoShowMatches)
 	f.match("m_later", "trivia", ids...)
 	f.equal([]arena.NoShow{skip, sums}, must(f.Ratings.NoShows(ctx, "", ids))(f))
-	f.ok(second(f.Matches.EndMatch(ctx, "m_later", arena.MatchCancelled, "", start, event(arena.EventMatchVoid, `{}`))))
+	f.ok(second(f.Matches.EndMatch(ctx, "m_later", arena.MatchCancelled, arena.VoidReason{}, start, event(arena.EventMatchVoid, `{}`))))
 	more(3+arena.NoShowMatches, 3+arena.NoShowMatches)
 	f.equal([]arena.NoShow{sums}, must(f.Ratings.NoShows(ctx, "", ids))(f))
 }
@@ -362,7 +362,7 @@ func gamesOfLeagues(f *fixture) {
 	end("m_2", "trivia")
 	end("m_3", "other")
 	lostMatch := f.begin("m_4", "trivia", ids...)
-	f.ok(second(f.Matches.VoidMatch(ctx, lostMatch.Lease, "our fault", lostMatch.Seats, start, event(arena.EventMatchVoid, `{}`))))
+	f.ok(second(f.Matches.VoidMatch(ctx, lostMatch.Lease, arena.OperatorReason("our fault"), lostMatch.Seats, start, event(arena.EventMatchVoid, `{}`))))
 
 	want := func(league string, times int) []arena.GameRecord {
 		all := arena.SumGames(games)
