@@ -10,6 +10,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/strictjson"
+	"github.com/agora-arena/arena/league/format"
 )
 
 // roundsInput is a number of rounds that may be null. It distinguishes null from
@@ -91,7 +92,7 @@ func (b *leagueBody) settings() arena.Settings {
 		Options: b.FormatOptions.options(), Debate: b.Debate.spec(), Game: b.Game.spec(), Canary: b.Canary,
 	}
 	if b.Pace != nil {
-		s.Pace = b.Pace.apply(arena.DefaultPace(cmp.Or(s.Format, arena.FormatLadder)))
+		s.Pace = b.Pace.apply(format.Of(cmp.Or(s.Format, arena.FormatLadder)).Pace)
 	}
 	return s
 }

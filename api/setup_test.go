@@ -25,6 +25,7 @@ import (
 	"github.com/agora-arena/arena/internal/quota"
 	"github.com/agora-arena/arena/internal/strictjson"
 	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/format"
 	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/match"
@@ -374,7 +375,7 @@ func defaults(s arena.Settings) arena.Settings {
 			s.Visibility = arena.VisibilitySealed
 		}
 	}
-	if pace := arena.DefaultPace(s.Format); s.Pace == nil && pace != (arena.Pace{}) {
+	if pace := format.Of(s.Format).Pace; s.Pace == nil && pace != (arena.Pace{}) {
 		s.Pace = &pace
 	}
 	if s.ScoreMode == "" {

@@ -265,15 +265,6 @@ type Pace struct {
 // PaceWindow is the time in which Pace.MatchesPerDay counts matches.
 const PaceWindow = 24 * time.Hour
 
-// DefaultPace returns the pace of a league that is created without one: only
-// ladders have limits.
-func DefaultPace(f Format) Pace {
-	if f != FormatLadder {
-		return Pace{}
-	}
-	return Pace{MatchesPerDay: 24, Pause: 10 * time.Minute}
-}
-
 // PaceInForce returns the pace of a league.
 func (s Settings) PaceInForce() Pace {
 	if s.Pace == nil {

@@ -167,7 +167,7 @@ func TestBudgetUse_Forecast(t *testing.T) {
 
 func TestPace_Ready(t *testing.T) {
 	t.Parallel()
-	p, now := arena.DefaultPace(arena.FormatLadder), at(t, "2026-11-24T12:00:00Z")
+	p, now := arena.Pace{MatchesPerDay: 24, Pause: 10 * time.Minute}, at(t, "2026-11-24T12:00:00Z")
 	for _, test := range []struct {
 		name string
 		of   arena.Played

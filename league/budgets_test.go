@@ -10,6 +10,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/format"
 )
 
 // A simulated arena: the scheduler ticks every two minutes, and every match lasts
@@ -117,11 +118,11 @@ func simulateDay(t *testing.T, agents int) {
 			if !a.Budget.Hours.Next(m.StartedAt, zone).Equal(m.StartedAt) {
 				t.Errorf("agent %s plays outside its hours: %s", a.ID, m.StartedAt)
 			}
-			if at := last[a.ID]; !at.IsZero() && m.StartedAt.Sub(at) < arena.DefaultPace(arena.FormatLadder).Pause {
+			if at := last[a.ID]; !at.IsZero() && m.StartedAt.Sub(at) < format.Of(arena.FormatLadder).Pace.Pause {
 				t.Errorf("agent %s plays %s after its last match", a.ID, m.StartedAt.Sub(at))
 			}
 			last[a.ID] = m.FinishedAt
-			if count[a.ID]++; count[a.ID] > arena.DefaultPace(arena.FormatLadder).MatchesPerDay {
+			if count[a.ID]++; count[a.ID] > format.Of(arena.FormatLadder).Pace.MatchesPerDay {
 				t.Errorf("agent %s plays %d matches in 24 h", a.ID, count[a.ID])
 			}
 			key := a.ID + m.StartedAt.In(zone).Format(time.DateOnly)

@@ -51,7 +51,7 @@ func (t *tick) close(ctx context.Context, slug string) error {
 		}
 	}
 	table := format.Table(format.State{Season: s, Pairings: pairings, Now: t.now})
-	if s.Format == arena.FormatLadder {
+	if !format.Of(s.Format).Tabled() {
 		if table, err = t.ladderTable(ctx, slug); err != nil {
 			return err
 		}

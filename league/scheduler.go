@@ -175,7 +175,7 @@ func (s *Scheduler) Tick(ctx context.Context) error {
 func order(leagues []arena.League, source rand.Source) {
 	var first, last []arena.League
 	for _, l := range leagues {
-		if format.Continuous(l.Settings.Format) {
+		if format.Of(l.Settings.Format).Continuous {
 			last = append(last, l)
 		} else {
 			first = append(first, l)

@@ -92,7 +92,7 @@ func (t *tick) who(ctx context.Context, s *season) error {
 // begin starts a season with the entrants that are present, when its time has come.
 func (t *tick) begin(ctx context.Context, s *season) (begun bool, err error) {
 	l := s.league
-	if l.Schedule != "" && l.Settings.Options.Starts == arena.StartsSeason && l.Settings.Format != arena.FormatLadder {
+	if l.Schedule != "" && l.Settings.Options.Starts == arena.StartsSeason && format.Of(l.Settings.Format).Tabled() {
 		if due, err := t.occurrence(ctx, l); err != nil || !due {
 			return false, errors.Join(err, t.note(ctx, l, l.Note, time.Time{}))
 		}
@@ -107,7 +107,7 @@ func (t *tick) begin(ctx context.Context, s *season) (begun bool, err error) {
 	if fresh.Entrants, err = t.entrants(ctx, s, 1); err != nil {
 		return false, err
 	}
-	if least := format.MinEntrants(l.Settings.Format); len(fresh.Entrants) < least {
+	if least := format.Of(l.Settings.Format).MinEntrants; len(fresh.Entrants) < least {
 		return false, t.note(ctx, l, arena.NeedsAgentsNote(least, len(fresh.Entrants)), time.Time{})
 	}
 	fresh, err = t.Store.StartSeason(ctx, fresh)
@@ -198,7 +198,7 @@ func (t *tick) comeAndGo(ctx context.Context, s *season, st *step) error {
 			st.Join = append(st.Join, *e)
 		}
 	}
-	if !format.LateJoin(s.Format) {
+	if !format.Of(s.Format).LateJoin {
 		return nil
 	}
 	late, err := t.entrants(ctx, s, round+1)
@@ -267,7 +267,7 @@ func (t *tick) order(ctx context.Context, s *season, st *step) error {
 		Season: s.Season, Pairings: s.pairings, Now: t.now,
 		MinSeats: s.league.Settings.MinSeats, MaxSeats: s.league.Settings.MaxSeats,
 	}
-	if format.NeedsIdle(s.Format) {
+	if format.Of(s.Format).NeedsIdle {
 		state.Idle = make(map[string]time.Time, len(s.idle))
 		for id, a := range s.idle {
 			if state.Idle[id] = a.PassedAt; s.last[id].After(a.PassedAt) {

@@ -3,13 +3,9 @@ package format
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
-
-// defaultArena is the duration of an arena whose options leave it out.
-const defaultArena = 30 * time.Minute
 
 // The points of an arena's duel. They double for an agent on a winning streak.
 const (

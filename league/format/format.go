@@ -3,6 +3,7 @@ package format
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -26,8 +27,8 @@ const (
 // The order of State.Pairings has no meaning. Next never orders a pairing that
 // is already in the state.
 func Next(s State) (Step, error) {
-	step, ok := steps(s.Season.Format)
-	if !ok {
+	step := Of(s.Season.Format).step
+	if step == nil {
 		return Step{}, fmt.Errorf("%q is not a format", s.Season.Format)
 	}
 	ends := s.Season.EndsAt
@@ -41,61 +42,13 @@ func Next(s State) (Step, error) {
 	return next, nil
 }
 
-func steps(f arena.Format) (step func(State) Step, ok bool) {
-	switch f {
-	case arena.FormatLadder:
-		return func(State) Step { return Step{} }, true
-	case arena.FormatRoundRobin:
-		return roundRobinStep, true
-	case arena.FormatSwiss:
-		return swissStep, true
-	case arena.FormatKnockout:
-		return knockoutStep, true
-	case arena.FormatDoubleElimination:
-		return doubleEliminationStep, true
-	case arena.FormatArena:
-		return arenaStep, true
-	case arena.FormatElimination:
-		return eliminationStep, true
-	case arena.FormatGauntlet:
-		return gauntletStep, true
-	}
-	return nil, false
-}
-
 // Table returns the current table of a season, best first. It returns nil for a
 // ladder, which is ranked by its ratings.
 func Table(s State) []arena.TableRow {
-	switch s.Season.Format {
-	case arena.FormatRoundRobin:
-		return roundRobinTable(s)
-	case arena.FormatSwiss:
-		return swissTable(s)
-	case arena.FormatKnockout:
-		return knockoutTable(s)
-	case arena.FormatDoubleElimination:
-		return doubleEliminationTable(s)
-	case arena.FormatArena:
-		return arenaTable(s)
-	case arena.FormatElimination:
-		return eliminationTable(s)
-	case arena.FormatGauntlet:
-		return gauntletTable(s)
-	case arena.FormatLadder:
+	if k := Of(s.Season.Format); k.Tabled() {
+		return k.table(s)
 	}
 	return nil
-}
-
-// Tournament reports whether a format orders duels between named agents, so
-// that a no-show forfeits.
-func Tournament(f arena.Format) bool {
-	switch f {
-	case arena.FormatRoundRobin, arena.FormatSwiss, arena.FormatKnockout, arena.FormatDoubleElimination,
-		arena.FormatArena, arena.FormatGauntlet:
-		return true
-	case arena.FormatLadder, arena.FormatElimination:
-	}
-	return false
 }
 
 // Defaults returns the options of a format with defaults filled in: a series is
@@ -103,50 +56,48 @@ func Tournament(f arena.Format) bool {
 // paired agent, and a schedule starts seasons, or the matches of an
 // elimination.
 func Defaults(o arena.FormatOptions, f arena.Format) arena.FormatOptions {
-	if o.BestOf == 0 && bracketed(f) {
+	k := Of(f)
+	if o.BestOf == 0 && k.Has("best_of") {
 		o.BestOf = 1
 	}
-	if o.Duration == 0 && f == arena.FormatArena {
-		o.Duration = defaultArena
+	if o.Duration == 0 {
+		o.Duration = k.Duration
 	}
-	if o.Forfeit == 0 && Tournament(f) {
+	if o.Forfeit == 0 && k.Has("forfeit_seconds") {
 		o.Forfeit = defaultForfeit
 	}
-	if o.Starts == "" {
-		o.Starts = arena.StartsSeason
-		if f == arena.FormatElimination {
-			o.Starts = arena.StartsMatch
-		}
+	if o.Starts == "" && len(k.Starts) > 0 {
+		o.Starts = k.Starts[0]
 	}
 	return o
 }
 
-func bracketed(f arena.Format) bool {
-	return f == arena.FormatKnockout || f == arena.FormatDoubleElimination
-}
-
 // Check returns an error for each format option, after Defaults, that does not
-// fit the format of the settings. The caller checks whether the champion exists.
+// fit the format of the settings, or nil for an unknown format. The caller checks
+// whether the champion exists.
 func Check(s arena.Settings) []arena.FieldError {
-	c := checker{format: s.Format}
-	o, f := s.Options, s.Format
+	c := checker{kind: Of(s.Format)}
+	if c.kind.Format == "" {
+		return nil
+	}
+	o := s.Options
 
-	c.only(f == arena.FormatRoundRobin, o.Double, "double", "round_robin")
-	c.only(f == arena.FormatSwiss, o.Rounds != 0, "rounds", "swiss")
+	c.only(o.Double, "double", "round_robin")
+	c.only(o.Rounds != 0, "rounds", "swiss")
 	c.require(o.Rounds >= 0 && o.Rounds <= maxSwissRounds,
 		"rounds", "must be 1 to %d, or 0: enough for one winner", maxSwissRounds)
-	c.only(bracketed(f), o.BestOf != 0, "best_of", "knockout and double_elimination")
+	c.only(o.BestOf != 0, "best_of", "knockout and double_elimination")
 	c.require(slices.Contains([]int{0, 1, 3, 5, 7}, o.BestOf), "best_of", "must be 1, 3, 5 or 7")
-	c.only(f == arena.FormatGauntlet, o.Champion != "", "champion", "gauntlet")
+	c.only(o.Champion != "", "champion", "gauntlet")
 
 	least, most, zero := minDuration, maxDuration, ", or 0: as long as it takes"
-	if f == arena.FormatArena {
+	if c.kind.Duration > 0 {
 		most, zero = maxArena, ""
 	}
 	c.require(o.Duration == 0 && zero != "" || o.Duration >= least && o.Duration <= most,
 		"duration_seconds", "must be %.0f to %.0f%s", least.Seconds(), most.Seconds(), zero)
 
-	c.only(Tournament(f), o.Forfeit != 0, "forfeit_seconds", "formats that order duels by name")
+	c.only(o.Forfeit != 0, "forfeit_seconds", "formats that order duels by name")
 	c.require(o.Forfeit == 0 || o.Forfeit >= minForfeit && o.Forfeit <= maxForfeit,
 		"forfeit_seconds", "must be %.0f to %.0f", minForfeit.Seconds(), maxForfeit.Seconds())
 
@@ -156,8 +107,8 @@ func Check(s arena.Settings) []arena.FieldError {
 
 // checker collects the errors of format options.
 type checker struct {
-	format arena.Format
-	wrong  []arena.FieldError
+	kind  Kind
+	wrong []arena.FieldError
 }
 
 func (c *checker) require(ok bool, field, format string, args ...any) {
@@ -169,20 +120,11 @@ func (c *checker) require(ok bool, field, format string, args ...any) {
 }
 
 // only rejects an option that is set but does not apply to the format.
-func (c *checker) only(fits, set bool, field, formats string) {
-	c.require(fits || !set, field, "is only for %s, not for %s", formats, c.format)
+func (c *checker) only(set bool, field, formats string) {
+	c.require(c.kind.Has(field) || !set, field, "is only for %s, not for %s", formats, c.kind.Format)
 }
 
 func (c *checker) starts(what string) {
-	rounds := Tournament(c.format) && c.format != arena.FormatArena
-	switch {
-	case what == "":
-	case c.format == arena.FormatElimination:
-		c.require(what == arena.StartsMatch, "schedule_starts", "must be match with format elimination, not %q", what)
-	case rounds:
-		c.require(what == arena.StartsSeason || what == arena.StartsRound,
-			"schedule_starts", "must be season or round with format %s, not %q", c.format, what)
-	default:
-		c.require(what == arena.StartsSeason, "schedule_starts", "must be season with format %s, not %q", c.format, what)
-	}
+	c.require(what == "" || slices.Contains(c.kind.Starts, what),
+		"schedule_starts", "must be %s with format %s, not %q", strings.Join(c.kind.Starts, " or "), c.kind.Format, what)
 }

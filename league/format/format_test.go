@@ -156,12 +156,3 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
-
-func TestTournament(t *testing.T) {
-	t.Parallel()
-	for _, f := range allFormats() {
-		if want := f != arena.FormatLadder && f != arena.FormatElimination; Tournament(f) != want {
-			t.Errorf("%s: %v", f, !want)
-		}
-	}
-}

@@ -54,7 +54,7 @@ func newPlayed(f arena.Format, entrants []arena.Entrant, o arena.FormatOptions) 
 		}
 		return step
 	}
-	if NeedsIdle(f) {
+	if Of(f).NeedsIdle {
 		p.Season.EndsAt = noon.Add(5 * time.Minute)
 	}
 	return p
@@ -280,7 +280,7 @@ func (p *played) comeAndGo(t *rapid.T) {
 		p.Season.Entrants[i].WithdrawnRound = max(round, 1)
 	}
 	n := len(p.Season.Entrants)
-	if n < 15 && LateJoin(p.Season.Format) && rapid.IntRange(0, 9).Draw(t, "joins") == 0 {
+	if n < 15 && Of(p.Season.Format).LateJoin && rapid.IntRange(0, 9).Draw(t, "joins") == 0 {
 		late := field(n + 1)[n]
 		late.Round = round + 1
 		late.Rating += arena.MilliElo(rapid.IntRange(-2, 2).Draw(t, "late rating"))

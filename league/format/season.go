@@ -32,34 +32,6 @@ type Step struct {
 	NextAt time.Time
 }
 
-// NeedsIdle reports whether the format pairs only idle agents and so needs
-// State.Idle.
-func NeedsIdle(f arena.Format) bool { return f == arena.FormatArena || f == arena.FormatElimination }
-
-// Continuous reports whether the format pairs idle agents at any time.
-func Continuous(f arena.Format) bool { return f == arena.FormatLadder || f == arena.FormatArena }
-
-// LateJoin reports whether agents may join a season of the format after it has
-// begun. In other formats they wait for the next season.
-func LateJoin(f arena.Format) bool {
-	switch f {
-	case arena.FormatSwiss, arena.FormatArena, arena.FormatGauntlet, arena.FormatElimination:
-		return true
-	case arena.FormatLadder, arena.FormatRoundRobin, arena.FormatKnockout, arena.FormatDoubleElimination:
-		return false
-	}
-	return false
-}
-
-// MinEntrants returns the number of entrants that a season needs to begin.
-// Ladders and eliminations begin empty.
-func MinEntrants(f arena.Format) int {
-	if f == arena.FormatLadder || f == arena.FormatElimination {
-		return 0
-	}
-	return 2
-}
-
 // Result returns the result of a finished match for its pairing. Each seat
 // scores the share of the other seats that it beat, with half for a tie. A void
 // match of two agents that one of them left is that agent's forfeit. Any other

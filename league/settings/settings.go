@@ -16,9 +16,6 @@ import (
 
 // The bounds and defaults of settings.
 const (
-	minSeats         = 2
-	maxSeats         = 128
-	minElimination   = 3
 	maxRounds        = 200
 	defaultMaxRounds = 50
 	minTimeLimit     = time.Second
@@ -33,14 +30,6 @@ const (
 	maxPause         = 24 * time.Hour
 )
 
-// Formats lists the formats that leagues may have.
-func Formats() []arena.Format {
-	return []arena.Format{
-		arena.FormatLadder, arena.FormatRoundRobin, arena.FormatSwiss, arena.FormatKnockout, arena.FormatDoubleElimination,
-		arena.FormatArena, arena.FormatElimination, arena.FormatGauntlet,
-	}
-}
-
 // Defaults returns the settings of a league with defaults filled in:
 //
 //   - the format ladder;
@@ -51,8 +40,7 @@ func Formats() []arena.Format {
 //   - 500 tokens, with longer answers marked;
 //   - points summed over the match, results in games;
 //   - two games a match;
-//   - the pace of arena.DefaultPace;
-//   - the options of format.Defaults.
+//   - the pace and the options of its format.
 //
 // The rounds of a debate are its turns. Otherwise rounds, the time limit and the
 // source of tasks have no default.
@@ -92,15 +80,12 @@ func Defaults(s arena.Settings) arena.Settings {
 		s.Rounds = 2 * s.Debate.Turns
 	}
 	s.Options = format.Defaults(s.Options, s.Format)
-	least, most := minSeats, minSeats
-	if s.Format == arena.FormatElimination {
-		least, most = minElimination, maxSeats
-	}
+	kind := format.Of(s.Format)
 	if s.MinSeats == 0 {
-		s.MinSeats = least
+		s.MinSeats = kind.MinSeats
 	}
 	if s.MaxSeats == 0 {
-		s.MaxSeats = max(most, s.MinSeats)
+		s.MaxSeats = max(kind.MaxSeats, s.MinSeats)
 	}
 	if s.MaxRounds == 0 {
 		s.MaxRounds = defaultMaxRounds
@@ -114,7 +99,7 @@ func Defaults(s arena.Settings) arena.Settings {
 	if s.ScoreMode == "" {
 		s.ScoreMode = arena.ScoreMatch
 	}
-	if pace := arena.DefaultPace(s.Format); s.Pace == nil && pace != (arena.Pace{}) {
+	if pace := kind.Pace; s.Pace == nil && pace != (arena.Pace{}) {
 		s.Pace = &pace
 	}
 	return s
@@ -204,20 +189,21 @@ func (c *checker) between(field string, n, least, most int, note string) {
 
 // format checks the format and the seats that it allows.
 func (c *checker) format(s arena.Settings) {
-	switch {
-	case !slices.Contains(Formats(), s.Format):
+	kind := format.Of(s.Format)
+	switch many := kind.MaxSeats > 2; {
+	case kind.Format == "":
 		c.require(false, "format", "%q is not a format; choose one of %s", s.Format, formatNames())
 	case s.Game != nil:
-		c.require(s.Format != arena.FormatElimination, "format", "must not be elimination: games do not eliminate agents")
+		c.require(!many, "format", "must not be %s: games do not eliminate agents", s.Format)
 		c.require(s.MinSeats == 2, "min_seats", "must be 2: a %s plays duels", s.Format)
-		c.between("max_seats", s.MaxSeats, minSeats, maxGameSeats, " (more than 2 only in matches that an admin schedules)")
-	case s.Format != arena.FormatElimination:
+		c.between("max_seats", s.MaxSeats, 2, maxGameSeats, " (more than 2 only in matches that an admin schedules)")
+	case many:
+		c.between("min_seats", s.MinSeats, kind.MinSeats, kind.MaxSeats, "")
+		c.between("max_seats", s.MaxSeats, 2, kind.MaxSeats, "")
+		c.require(s.MaxSeats >= s.MinSeats, "max_seats", "must not be below min_seats")
+	default:
 		c.require(s.MinSeats == 2, "min_seats", "must be 2: a %s plays duels", s.Format)
 		c.require(s.MaxSeats == 2, "max_seats", "must be 2: a %s plays duels", s.Format)
-	default:
-		c.between("min_seats", s.MinSeats, minElimination, maxSeats, "")
-		c.between("max_seats", s.MaxSeats, minSeats, maxSeats, "")
-		c.require(s.MaxSeats >= s.MinSeats, "max_seats", "must not be below min_seats")
 	}
 }
 
@@ -258,8 +244,8 @@ func (c *checker) asking(s arena.Settings) {
 
 func formatNames() string {
 	var names []string
-	for _, f := range Formats() {
-		names = append(names, string(f))
+	for _, k := range format.Kinds() {
+		names = append(names, string(k.Format))
 	}
 	return strings.Join(names, ", ")
 }
