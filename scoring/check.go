@@ -22,42 +22,72 @@ const (
 	MaxMinVotes  = 1_000
 )
 
-// judgeKind is a row of the table of judges: its version and the members of
-// its settings.
-type judgeKind struct {
-	kind, version                                          string
-	tolerance, partial, match, agents, criteria, windowing bool
+// JudgeKind is a row of the table of judges.
+type JudgeKind struct {
+	Kind    string
+	Version string
+	Members []string // of its settings, by their names in the API
+
+	// points judges an answer; nil: the judge is external.
+	points func(spec arena.JudgeSpec, task arena.Task, answer string) arena.Points
+	// check returns why no answer to a task could be right; nil: every task fits.
+	check func(k JudgeKind, spec arena.JudgeSpec, task arena.Task) []arena.FieldError
 }
 
-func judgeKinds() []judgeKind {
-	return []judgeKind{
-		{kind: arena.JudgeExact, version: ExactVersion, match: true},
-		{kind: arena.JudgeChoice, version: ChoiceVersion, match: true},
-		{kind: arena.JudgeNumber, version: NumberVersion, tolerance: true},
-		{kind: arena.JudgeRegex, version: RegexVersion},
-		{kind: arena.JudgeSet, version: SetVersion, partial: true, match: true},
-		{kind: arena.JudgeJSON, version: JSONVersion, tolerance: true},
-		{kind: arena.JudgeCode, version: CodeVersion, tolerance: true, partial: true},
-		{kind: arena.JudgePanel, version: PanelVersion, agents: true, criteria: true},
-		{kind: arena.JudgeCrowd, version: CrowdVersion, criteria: true, windowing: true},
-		{kind: arena.JudgeModel, version: ModelVersion, criteria: true},
-	}
+var judgeKinds = []JudgeKind{
+	{
+		Kind: arena.JudgeExact, Version: ExactVersion, Members: []string{"match"}, check: checkComparable,
+		points: points(func(s arena.JudgeSpec, t arena.Task, a string) bool { return anyText(t.Answers, a, strict(s)) }),
+	},
+	{
+		Kind: arena.JudgeChoice, Version: ChoiceVersion, Members: []string{"match"}, check: checkComparable,
+		points: points(func(s arena.JudgeSpec, t arena.Task, a string) bool { return chosen(t, a, strict(s)) }),
+	},
+	{
+		Kind: arena.JudgeNumber, Version: NumberVersion, Members: []string{"tolerance"}, check: checkComparable,
+		points: points(func(s arena.JudgeSpec, t arena.Task, a string) bool { return anyNumber(t.Answers, a, s.Tolerance) }),
+	},
+	{
+		Kind: arena.JudgeRegex, Version: RegexVersion, check: checkPatterns,
+		points: points(func(_ arena.JudgeSpec, t arena.Task, a string) bool { return anyPattern(t.Answers, a) }),
+	},
+	{
+		Kind: arena.JudgeSet, Version: SetVersion, Members: []string{"partial", "match"}, check: checkSet,
+		points: func(s arena.JudgeSpec, t arena.Task, a string) arena.Points {
+			return setPoints(t.Answers, a, s.Partial, strict(s))
+		},
+	},
+	{
+		Kind: arena.JudgeJSON, Version: JSONVersion, Members: []string{"tolerance"}, check: checkJSON,
+		points: points(func(s arena.JudgeSpec, t arena.Task, a string) bool { return anyJSON(t.Answers, a, s.Tolerance) }),
+	},
+	{
+		Kind: arena.JudgeCode, Version: CodeVersion, Members: []string{"tolerance", "partial"},
+		check: func(_ JudgeKind, _ arena.JudgeSpec, t arena.Task) []arena.FieldError { return checkCases(t.Cases) },
+	},
+	{Kind: arena.JudgePanel, Version: PanelVersion, Members: []string{"agents", "criteria"}},
+	{Kind: arena.JudgeCrowd, Version: CrowdVersion, Members: []string{"criteria", "window_seconds", "min_votes", "voter_accounts"}},
+	{Kind: arena.JudgeModel, Version: ModelVersion, Members: []string{"criteria"}},
 }
 
-func kindOf(spec arena.JudgeSpec) (judgeKind, bool) {
-	kinds := judgeKinds()
-	i := slices.IndexFunc(kinds, func(k judgeKind) bool { return k.kind == spec.Kind })
+// JudgeKinds returns the table of judges.
+func JudgeKinds() []JudgeKind { return slices.Clone(judgeKinds) }
+
+func strict(spec arena.JudgeSpec) bool { return spec.Match == arena.MatchStrict }
+
+func kindOf(spec arena.JudgeSpec) (JudgeKind, bool) {
+	i := slices.IndexFunc(judgeKinds, func(k JudgeKind) bool { return k.Kind == spec.Kind })
 	if i < 0 {
-		return judgeKind{}, false
+		return JudgeKind{}, false
 	}
-	return kinds[i], true
+	return judgeKinds[i], true
 }
 
 // Version returns the version that is stored with verdicts of the judge, or ""
 // for a kind that CheckJudge rejects.
 func Version(spec arena.JudgeSpec) string {
 	k, _ := kindOf(spec)
-	return k.version
+	return k.Version
 }
 
 // CheckJudge returns the errors of a judge's settings, or nil if they are valid.
@@ -66,8 +96,8 @@ func CheckJudge(spec arena.JudgeSpec) []arena.FieldError {
 	k, ok := kindOf(spec)
 	if !ok {
 		var names []string
-		for _, k := range judgeKinds() {
-			names = append(names, k.kind)
+		for _, k := range judgeKinds {
+			names = append(names, k.Kind)
 		}
 		return []arena.FieldError{{
 			Field:   "judge.kind",
@@ -75,25 +105,25 @@ func CheckJudge(spec arena.JudgeSpec) []arena.FieldError {
 		}}
 	}
 	var wrong []arena.FieldError
-	check := func(field string, belongs, zero bool, problem string) {
-		switch {
+	check := func(field string, zero bool, problem string) {
+		switch belongs := slices.Contains(k.Members, field); {
 		case !belongs && !zero:
-			wrong = append(wrong, arena.FieldError{Field: "judge." + field, Message: "does not belong to the judge " + k.kind})
+			wrong = append(wrong, arena.FieldError{Field: "judge." + field, Message: "does not belong to the judge " + k.Kind})
 		case belongs && problem != "":
 			wrong = append(wrong, arena.FieldError{Field: "judge." + field, Message: problem})
 		}
 	}
-	check("tolerance", k.tolerance, spec.Tolerance == 0,
+	check("tolerance", spec.Tolerance == 0,
 		unless(spec.Tolerance >= 0 && spec.Tolerance <= MaxTolerance, "must be 0 to %.0e", MaxTolerance)) // NaN is neither
-	check("partial", k.partial, !spec.Partial, "")
-	check("match", k.match, spec.Match == "", unless(spec.Match == "" || spec.Match == arena.MatchStrict, "must be %q or empty", arena.MatchStrict))
-	check("agents", k.agents, len(spec.Agents) == 0, agentsProblem(spec.Agents))
-	check("criteria", k.criteria, spec.Criteria == "", criteriaProblem(spec.Criteria))
-	check("window_seconds", k.windowing, spec.Window == 0,
+	check("partial", !spec.Partial, "")
+	check("match", spec.Match == "", unless(spec.Match == "" || spec.Match == arena.MatchStrict, "must be %q or empty", arena.MatchStrict))
+	check("agents", len(spec.Agents) == 0, agentsProblem(spec.Agents))
+	check("criteria", spec.Criteria == "", criteriaProblem(spec.Criteria))
+	check("window_seconds", spec.Window == 0,
 		unless(spec.Window >= MinWindow && spec.Window <= MaxWindow, "must be %d to %d", MinWindow/time.Second, MaxWindow/time.Second))
-	check("min_votes", k.windowing, spec.MinVotes == 0,
+	check("min_votes", spec.MinVotes == 0,
 		unless(spec.MinVotes >= 0 && spec.MinVotes <= MaxMinVotes, "must be 0 to %d", MaxMinVotes))
-	check("voter_accounts", k.windowing, !spec.VoterAccounts, "")
+	check("voter_accounts", !spec.VoterAccounts, "")
 	return wrong
 }
 
@@ -139,39 +169,43 @@ func Accepts(spec arena.JudgeSpec, task arena.Task) bool { return CheckTask(spec
 // "options", "cases[0].args". External judges that compare answers accept every
 // task.
 func CheckTask(spec arena.JudgeSpec, task arena.Task) []arena.FieldError {
-	switch spec.Kind {
-	case arena.JudgeRegex:
-		return checkAnswers(task.Answers, func(a string) error {
-			_, err := compilePattern(a)
-			return err
-		})
-	case arena.JudgeJSON:
-		return checkAnswers(task.Answers, func(a string) error {
-			if _, ok := parseJSON(a); !ok {
-				return errors.New("not JSON")
-			}
-			return nil
-		})
-	case arena.JudgeSet:
-		if n := len(expectedMembers(task.Answers, text.same)); n < 1 || n > MaxMembers {
-			return []arena.FieldError{{Field: "answer", Message: fmt.Sprintf("a set of %d members; it must have 1 to %d", n, MaxMembers)}}
+	k, ok := kindOf(spec)
+	switch {
+	case !ok:
+		return []arena.FieldError{{Field: "judge.kind", Message: fmt.Sprintf("%q is not a judge", spec.Kind)}}
+	case k.check == nil:
+		return nil
+	}
+	return k.check(k, spec, task)
+}
+
+func checkPatterns(_ JudgeKind, _ arena.JudgeSpec, task arena.Task) []arena.FieldError {
+	return checkAnswers(task.Answers, func(a string) error {
+		_, err := compilePattern(a)
+		return err
+	})
+}
+
+func checkJSON(_ JudgeKind, _ arena.JudgeSpec, task arena.Task) []arena.FieldError {
+	return checkAnswers(task.Answers, func(a string) error {
+		if _, ok := parseJSON(a); !ok {
+			return errors.New("not JSON")
 		}
 		return nil
-	case arena.JudgeCode:
-		return checkCases(task.Cases)
-	case arena.JudgeExact, arena.JudgeChoice, arena.JudgeNumber:
-		return checkComparable(spec, task)
+	})
+}
+
+func checkSet(_ JudgeKind, _ arena.JudgeSpec, task arena.Task) []arena.FieldError {
+	if n := len(expectedMembers(task.Answers, text.same)); n < 1 || n > MaxMembers {
+		return []arena.FieldError{{Field: "answer", Message: fmt.Sprintf("a set of %d members; it must have 1 to %d", n, MaxMembers)}}
 	}
-	if spec.Compares() {
-		return nil
-	}
-	return []arena.FieldError{{Field: "judge.kind", Message: fmt.Sprintf("%q is not a judge", spec.Kind)}}
+	return nil
 }
 
 // checkComparable tries the answers that should be right: the number judge
 // needs an accepted answer that is a number, the choice judge over options an
 // option that is accepted.
-func checkComparable(spec arena.JudgeSpec, task arena.Task) []arena.FieldError {
+func checkComparable(k JudgeKind, spec arena.JudgeSpec, task arena.Task) []arena.FieldError {
 	candidates, problem := task.Answers, "no answer could be right"
 	if spec.Kind == arena.JudgeChoice && len(task.Options) > 0 {
 		candidates, problem = task.Options, "not among the options"
@@ -179,7 +213,7 @@ func checkComparable(spec arena.JudgeSpec, task arena.Task) []arena.FieldError {
 	if spec.Kind == arena.JudgeNumber {
 		problem = "not a number"
 	}
-	if slices.ContainsFunc(candidates, func(c string) bool { return Judge(spec, task, c) > 0 }) {
+	if slices.ContainsFunc(candidates, func(c string) bool { return k.points(spec, task, c) > 0 }) {
 		return nil
 	}
 	return []arena.FieldError{{Field: "answer", Message: problem}}

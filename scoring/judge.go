@@ -26,24 +26,18 @@ const (
 // an external judge and for one that CheckJudge rejects; see CodePoints for the
 // judge code.
 func Judge(spec arena.JudgeSpec, task arena.Task, answer string) arena.Points {
-	var right bool
-	strict := spec.Match == arena.MatchStrict
-	switch spec.Kind {
-	case arena.JudgeExact:
-		right = anyText(task.Answers, answer, strict)
-	case arena.JudgeChoice:
-		right = chosen(task, answer, strict)
-	case arena.JudgeNumber:
-		right = anyNumber(task.Answers, answer, spec.Tolerance)
-	case arena.JudgeRegex:
-		right = anyPattern(task.Answers, answer)
-	case arena.JudgeJSON:
-		right = anyJSON(task.Answers, answer, spec.Tolerance)
-	case arena.JudgeSet:
-		return setPoints(task.Answers, answer, spec.Partial, strict)
-	}
-	if right {
-		return arena.OnePoint
+	if k, ok := kindOf(spec); ok && k.points != nil {
+		return k.points(spec, task, answer)
 	}
 	return 0
+}
+
+// points returns one point for an answer that is right.
+func points(right func(arena.JudgeSpec, arena.Task, string) bool) func(arena.JudgeSpec, arena.Task, string) arena.Points {
+	return func(spec arena.JudgeSpec, task arena.Task, answer string) arena.Points {
+		if right(spec, task, answer) {
+			return arena.OnePoint
+		}
+		return 0
+	}
 }
