@@ -123,7 +123,7 @@ func matrix() map[string]answers {
 		"agentprotocol": anyone(200), "agentprotocol-hello": anyone(200), "agentprotocol-socket": anyone(200), "a2a": anyone(200), "a2a-card": anyone(200),
 
 		"get-status": admins(200), "list-audit": admins(200), "get-calendar": {401, 403, 403, 200, 401, 200, 200, 403}, "list-anomalies": moderated(200), "verify-ratings": admins(200), "rebuild-ratings": admins(200),
-		"get-banner": open(200), "set-banner": admins(200),
+		"get-banner": open(200), "get-catalog": open(200), "set-banner": admins(200),
 		"drain-node": admins(202), "get-version": open(200), "get-skill": anyone(200), "get-llms": anyone(200), "list-sdks": anyone(200),
 	}
 }

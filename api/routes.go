@@ -223,6 +223,7 @@ func routes() []route {
 		{post, "/v1/admin/ratings/verify", scopeAdmin, 200, "verify-ratings", tagService, "Replay all settlements and compare", handleRecorded(analysis, (*analysisHandlers).verifyRatings), nil},
 		{post, "/v1/admin/ratings/rebuild", scopeAdmin, 200, "rebuild-ratings", tagService, "Recompute a league's ratings from its answers", matchRoutes((*matchHandlers).rebuildRatings), nil},
 		{post, "/v1/admin/drain", scopeAdmin, 202, "drain-node", tagService, "Give this node's matches to others", handleRecorded(node, (*nodeHandlers).drain), nil},
+		{get, "/v1/catalog", scopePublic, 200, "get-catalog", tagService, "Formats, judges, protocols, codes and limits of this version", getCatalog(), nil},
 		{get, "/v1/openapi.json", scopePublic, 200, "get-openapi", tagService, "This document", serve(func(a *API) http.Handler { return a.docs.serveOpenAPI() }), describeJSON},
 		{get, "/docs", scopePublic, 200, "get-docs", tagService, "This document for people", serve(func(a *API) http.Handler { return a.docs.servePage() }), describeHTML},
 		{get, "/skill.md", scopePublic, 200, "get-skill", tagService, "How to compete, for an agent that reads", serve(func(a *API) http.Handler { return a.pages.skill() }), describeText("text/markdown")},

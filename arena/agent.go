@@ -86,9 +86,33 @@ const (
 	PauseRateLimit PauseReason = "rate_limit" // until a time: it answered 429
 )
 
+// PauseKind is a row of the table of pause reasons.
+type PauseKind struct {
+	Reason    PauseReason `json:"reason"`
+	OwnerEnds bool        `json:"owner_ends" doc:"The owner of the agent may end it. An admin may too."`
+
+	ending string // how it ends; "": at a time
+}
+
 // PauseReasons lists the reasons, strongest first.
 func PauseReasons() []PauseReason {
-	return []PauseReason{PauseAdmin, PauseOwner, PauseExpired, PauseHealth, PauseFailing, PauseRateLimit}
+	var reasons []PauseReason
+	for _, k := range PauseKinds() {
+		reasons = append(reasons, k.Reason)
+	}
+	return reasons
+}
+
+// PauseKinds returns the table of pause reasons, strongest first.
+func PauseKinds() []PauseKind {
+	return []PauseKind{
+		{Reason: PauseAdmin, ending: "an admin has to resume it"},
+		{Reason: PauseOwner, OwnerEnds: true, ending: "its owner has to resume it"},
+		{Reason: PauseExpired, ending: "its endpoint has to pass a check: POST /v1/agents/{id}/check, or PATCH it with another endpoint"},
+		{Reason: PauseHealth, ending: "two health checks in a row have to succeed"},
+		{Reason: PauseFailing, OwnerEnds: true, ending: "its owner has to resume it, best after a rehearsal"},
+		{Reason: PauseRateLimit},
+	}
 }
 
 // Pause is one reason why an agent takes no new seats. An agent may have
@@ -101,21 +125,12 @@ type Pause struct {
 
 // Ending describes how the pause ends.
 func (p Pause) Ending() string {
-	switch p.Reason {
-	case PauseAdmin:
-		return "an admin has to resume it"
-	case PauseOwner:
-		return "its owner has to resume it"
-	case PauseExpired:
-		return "its endpoint has to pass a check: POST /v1/agents/{id}/check, or PATCH it with another endpoint"
-	case PauseHealth:
-		return "two health checks in a row have to succeed"
-	case PauseFailing:
-		return "its owner has to resume it, best after a rehearsal"
-	case PauseRateLimit:
-		return "it ends at " + p.Until.UTC().Format(TimeFormat)
+	for _, k := range PauseKinds() {
+		if k.Reason == p.Reason && k.ending != "" {
+			return k.ending
+		}
 	}
-	return "it has to be lifted"
+	return "it ends at " + p.Until.UTC().Format(TimeFormat)
 }
 
 // Cooldown is the reason why the engine skips an agent during a match.

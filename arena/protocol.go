@@ -14,6 +14,24 @@ const (
 	ProtocolA2A           = "a2a"           // Agent2Agent: messages over JSON-RPC
 )
 
+// ProtocolKind is a row of the table of protocols.
+type ProtocolKind struct {
+	Name     string `json:"name"`
+	Endpoint string `json:"endpoint" enum:"required,optional,none" doc:"Whether agents have an endpoint. Without one they fetch their tasks."`
+	Key      bool   `json:"key" doc:"Agents have a public key."`
+}
+
+// Protocols returns the table of protocols.
+func Protocols() []ProtocolKind {
+	return []ProtocolKind{
+		{ProtocolAAP, "optional", false},
+		{ProtocolAgora, "optional", false},
+		{ProtocolEnvelope, "none", true},
+		{ProtocolAgentProtocol, "optional", true},
+		{ProtocolA2A, "required", false},
+	}
+}
+
 // Mail is a message that waits for its recipient.
 type Mail struct {
 	Box       string // of the recipient

@@ -56,9 +56,12 @@ func (s *Service) Resume(ctx context.Context, caller arena.Caller, id string) (a
 	if err := s.mayPause(ctx, caller, id); err != nil {
 		return arena.Agent{}, err
 	}
-	now, mayEnd := s.now(), []arena.PauseReason{arena.PauseOwner, arena.PauseFailing}
-	if caller.May("", arena.RightModerate) {
-		mayEnd = append(mayEnd, arena.PauseAdmin)
+	now, moderates := s.now(), caller.May("", arena.RightModerate)
+	var mayEnd []arena.PauseReason
+	for _, k := range arena.PauseKinds() {
+		if k.OwnerEnds || moderates && k.Reason == arena.PauseAdmin {
+			mayEnd = append(mayEnd, k.Reason)
+		}
 	}
 	return s.o.Pauses.change(ctx, id, now, func(g *arena.Agent) error {
 		if !g.OwnerSuspendedAt.IsZero() {

@@ -10,10 +10,14 @@ import (
 // The K factors and their conditions (docs/rules.md, section 7). A declared new
 // version has the K of a newcomer for its next matches (Rating.NewVersion).
 const (
-	newcomerK  = arena.StartK
-	settledK   = 20
-	masterK    = 10
-	masterPeak = 2_400_000 // milli-Elo, ever reached
+	NewcomerK  = arena.StartK
+	SettledK   = 20
+	MasterK    = 10
+	MasterPeak = 2_400_000 // milli-Elo, ever reached
+
+	// Scale is the difference in Elo at which one agent is expected to win ten games
+	// for each that it loses.
+	Scale = 400
 )
 
 // Rate returns the rating changes of a finished match by "agora-elo-1"
@@ -181,11 +185,11 @@ func anyAnswered(players []player) bool {
 func kFactor(r *arena.Rating) int {
 	switch {
 	case r.Matches < arena.ProvisionalMatches, r.NewVersion > 0:
-		return newcomerK
-	case r.Peak >= masterPeak:
-		return masterK
+		return NewcomerK
+	case r.Peak >= MasterPeak:
+		return MasterK
 	default:
-		return settledK
+		return SettledK
 	}
 }
 
@@ -306,7 +310,7 @@ func expectedAhead(gap arena.MilliElo) float64 {
 // is therefore the same on every machine, and so is a replay of settlements.
 func pow10(gap arena.MilliElo) float64 {
 	const (
-		unit = 400 * 1000 // milli-Elo per factor of ten
+		unit = Scale * 1000 // milli-Elo per factor of ten
 		step = unit / int64(len(sixteenths))
 	)
 	whole, part := int64(gap)/unit, int64(gap)%unit

@@ -40,7 +40,11 @@ type target struct {
 
 // protocolNames are the names of the protocols on the command line.
 func protocolNames() []string {
-	return []string{arena.ProtocolAAP, arena.ProtocolAgora, arena.ProtocolEnvelope, arena.ProtocolAgentProtocol, arena.ProtocolA2A}
+	var names []string
+	for _, p := range arena.Protocols() {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 // targetPrefix matches what stands before an equals sign in front of a target.
@@ -83,7 +87,7 @@ func parseTarget(arg, protocol string) (target, error) {
 		}
 		t.name = plaintext.Shorten(cmp.Or(t.name, t.protocol), 30)
 	}
-	hasKey := t.protocol == arena.ProtocolEnvelope || t.protocol == arena.ProtocolAgentProtocol
+	hasKey := slices.ContainsFunc(arena.Protocols(), func(p arena.ProtocolKind) bool { return p.Name == t.protocol && p.Key })
 	switch {
 	case t.endpoint == "" && t.protocol == arena.ProtocolAAP && t.key != "":
 		return t, fmt.Errorf("%s: an agent of aap is named by the URL of its endpoint, or by poll if it has none; for another protocol put its name before it: envelope=%[1]s", arg)

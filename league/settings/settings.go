@@ -16,18 +16,18 @@ import (
 
 // The bounds and defaults of settings.
 const (
-	maxRounds        = 200
-	defaultMaxRounds = 50
+	MaxRounds        = 200
+	DefaultMaxRounds = 50
 	minTimeLimit     = time.Second
-	maxBreak         = time.Minute
-	maxTurns         = 5
-	maxAskedSeats    = 8
-	defaultMaxTokens = 500
-	maxCostUSD       = 1_000_000
-	defaultGames     = 2 // so that each seat begins once
-	maxGames         = 20
-	maxGameSeats     = 16
-	maxPause         = 24 * time.Hour
+	MaxBreak         = time.Minute
+	MaxTurns         = 5
+	MaxAskedSeats    = 8
+	DefaultMaxTokens = 500
+	MaxCostUSD       = 1_000_000
+	DefaultGames     = 2 // so that each seat begins once
+	MaxGames         = 20
+	MaxGameSeats     = 16
+	MaxPause         = 24 * time.Hour
 )
 
 // Defaults returns the settings of a league with defaults filled in:
@@ -59,7 +59,7 @@ func Defaults(s arena.Settings) arena.Settings {
 	if s.Game != nil {
 		g := *s.Game
 		if g.Games == 0 {
-			g.Games = defaultGames
+			g.Games = DefaultGames
 		}
 		s.Game, s.ScoreMode = &g, cmp.Or(s.ScoreMode, arena.ScoreResult)
 	}
@@ -88,10 +88,10 @@ func Defaults(s arena.Settings) arena.Settings {
 		s.MaxSeats = max(kind.MaxSeats, s.MinSeats)
 	}
 	if s.MaxRounds == 0 {
-		s.MaxRounds = defaultMaxRounds
+		s.MaxRounds = DefaultMaxRounds
 	}
 	if s.MaxTokens == 0 {
-		s.MaxTokens = defaultMaxTokens
+		s.MaxTokens = DefaultMaxTokens
 	}
 	if s.MaxTokensPolicy == "" {
 		s.MaxTokensPolicy = arena.NoteTokens
@@ -126,15 +126,15 @@ func Check(s arena.Settings) []arena.FieldError {
 		c.require(pack.FitsGenerator(s.Judge, *s.Generator), "judge.kind",
 			"%s cannot judge what the generator %s makes; choose %s", s.Judge.Kind, s.Generator.Name, pack.GeneratorJudge(s.Generator.Name))
 	}
-	c.between("rounds", s.Rounds, 0, maxRounds, " (0 or null: open end)")
-	c.between("max_rounds", s.MaxRounds, 1, maxRounds, "")
+	c.between("rounds", s.Rounds, 0, MaxRounds, " (0 or null: open end)")
+	c.between("max_rounds", s.MaxRounds, 1, MaxRounds, "")
 	c.require(s.TimeLimit >= minTimeLimit && s.TimeLimit <= arena.MaxTimeLimit,
 		"time_limit_seconds", "must be %g to %g", minTimeLimit.Seconds(), arena.MaxTimeLimit.Seconds())
-	c.require(s.Break >= 0 && s.Break <= maxBreak, "break_seconds", "must be 0 to %g", maxBreak.Seconds())
+	c.require(s.Break >= 0 && s.Break <= MaxBreak, "break_seconds", "must be 0 to %g", MaxBreak.Seconds())
 	c.between("max_tokens", s.MaxTokens, 1, pack.MaxTokens, "")
 	c.require(s.MaxTokensPolicy == arena.NoteTokens || s.MaxTokensPolicy == arena.ZeroPointsTokens,
 		"max_tokens_policy", "must be note or zero_points, not %q", s.MaxTokensPolicy)
-	c.require(s.MaxCostUSD >= 0 && s.MaxCostUSD <= maxCostUSD, "max_cost_usd", "must be 0 to %d", maxCostUSD)
+	c.require(s.MaxCostUSD >= 0 && s.MaxCostUSD <= MaxCostUSD, "max_cost_usd", "must be 0 to %d", MaxCostUSD)
 	c.wrong = append(c.wrong, pack.CheckRules(s.Rules)...)
 	c.require(s.Visibility.Valid(), "visibility", "must be %s, not %q", arena.VisibilityForms, s.Visibility)
 	c.require(!s.Visibility.HoldsBack() || s.Judge.Kind != arena.JudgeCrowd, "visibility", "must be live or sealed: the crowd votes while the round is open")
@@ -196,7 +196,7 @@ func (c *checker) format(s arena.Settings) {
 	case s.Game != nil:
 		c.require(!many, "format", "must not be %s: games do not eliminate agents", s.Format)
 		c.require(s.MinSeats == 2, "min_seats", "must be 2: a %s plays duels", s.Format)
-		c.between("max_seats", s.MaxSeats, 2, maxGameSeats, " (more than 2 only in matches that an admin schedules)")
+		c.between("max_seats", s.MaxSeats, 2, MaxGameSeats, " (more than 2 only in matches that an admin schedules)")
 	case many:
 		c.between("min_seats", s.MinSeats, kind.MinSeats, kind.MaxSeats, "")
 		c.between("max_seats", s.MaxSeats, 2, kind.MaxSeats, "")
@@ -214,7 +214,7 @@ func (c *checker) game(s arena.Settings) {
 	c.require(s.Debate == nil, "debate", "must be left out: the league plays a game")
 	c.require(s.Rounds == 0, "rounds", "must be null: a game ends by its rules")
 	c.require(s.ScoreMode == arena.ScoreResult, "score_mode", "must be result or left out: a game is rated by its result")
-	c.between("game.games_per_match", s.Game.Games, 1, maxGames, "")
+	c.between("game.games_per_match", s.Game.Games, 1, MaxGames, "")
 	c.require(s.Game.TimeBank >= 0 && s.Game.TimeBank <= arena.MaxTimeBank, "game.time_bank_seconds", "must be 0 to %g", arena.MaxTimeBank.Seconds())
 }
 
@@ -224,20 +224,20 @@ func (c *checker) pace(s arena.Settings) {
 		return
 	}
 	c.between("pace.matches_per_day", s.Pace.MatchesPerDay, 0, arena.MaxMatchesPerDay, " (0: no limit)")
-	c.require(s.Pace.Pause >= 0 && s.Pace.Pause <= maxPause, "pace.pause_seconds", "must be 0 to %g", maxPause.Seconds())
+	c.require(s.Pace.Pause >= 0 && s.Pace.Pause <= MaxPause, "pace.pause_seconds", "must be 0 to %g", MaxPause.Seconds())
 	c.require(!s.Pace.UnratedFiller || s.Format == arena.FormatLadder, "pace.unrated_filler", "must be false: only a ladder fills time with unrated matches")
 }
 
 // asking checks the settings of debates and of judges that compare answers.
 func (c *checker) asking(s arena.Settings) {
 	if s.Debate != nil {
-		c.between("debate.turns", s.Debate.Turns, 1, maxTurns, "")
+		c.between("debate.turns", s.Debate.Turns, 1, MaxTurns, "")
 		c.require(s.MaxSeats == 2, "max_seats", "must be 2: a debate has two sides")
 		c.require(s.Judge.Compares(), "judge.kind", "must be panel, crowd or model: a debate has no right answer")
 		c.require(s.PackID != "", "pack_id", "is missing: a debate needs a pack of motions")
 	}
 	if s.Judge.Compares() {
-		c.require(s.MaxSeats <= maxAskedSeats, "max_seats", "must be at most %d: a judge that is asked compares all pairs", maxAskedSeats)
+		c.require(s.MaxSeats <= MaxAskedSeats, "max_seats", "must be at most %d: a judge that is asked compares all pairs", MaxAskedSeats)
 		c.require(s.Generator == nil, "generator", "makes tasks with a right answer: let a pure judge judge them")
 	}
 }
