@@ -180,8 +180,8 @@ func budgets(f *fixture) {
 	f.equal("m_2", lease.MatchID) // a budget does not delay the start
 }
 
-// budgetRefusals checks that the write of a match refuses it when the budget of an
-// agent does not allow it, and changes nothing.
+// budgetRefusals checks that the write of a match counts what the day has used, and
+// changes nothing when the budget of an agent does not allow the match.
 func budgetRefusals(f *fixture) {
 	ctx := f.t.Context()
 	f.league("trivia")
@@ -191,12 +191,8 @@ func budgetRefusals(f *fixture) {
 		budget  arena.Budget
 		created int // of three
 	}{
-		{"none", arena.Budget{}, 3},
 		{"matches", arena.Budget{MatchesPerDay: 2}, 2},
 		{"tokens", arena.Budget{TokensPerDay: 2*full + 1}, 2},
-		{"exactly", arena.Budget{TokensPerDay: 3 * full}, 3},
-		{"never", arena.Budget{TokensPerDay: full - 1}, 0},
-		{"hours", arena.Budget{Hours: &arena.PlayingHours{From: 13 * 60, To: 14 * 60}}, 0}, // start is at noon
 	} {
 		a := f.withBudget(test.name, test.budget)
 		for i := range 3 {
