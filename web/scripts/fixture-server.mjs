@@ -21,8 +21,9 @@ const MATCH_LEVEL = new Set([
   'agent_paused',
   'agent_left',
 ]);
+const TICK_MS = 25;
+const ALIVE_MS = 5_000;
 const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self' ws: wss:";
-const clockOf = (w) => w.clock?.() ?? Date.now();
 
 /**
  * Adds the world to a server: use(handler) takes its HTTP side.
@@ -30,10 +31,12 @@ const clockOf = (w) => w.clock?.() ?? Date.now();
  * @param {(handler: (req: any, res: any, next: () => void) => void) => void} use
  */
 export function attach(server, use, w = world()) {
+  w.clock ??= Date.now;
   use(async (req, res, next) => {
     await w.frozen;
     const url = new URL(req.url, 'http://local');
     if (!url.pathname.startsWith('/v1/')) return next();
+    res.setHeader('date', new Date(w.clock()).toUTCString()); // the pages set their clock by it
     if (req.method === 'POST') return voted(w, url, req, res);
     const body = route(w, url);
     if (typeof body === 'string') {
@@ -42,7 +45,6 @@ export function attach(server, use, w = world()) {
     }
     res.writeHead(body ? 200 : 404, {
       'content-type': body ? 'application/json' : 'application/problem+json',
-      date: new Date(clockOf(w)).toUTCString(), // the pages set their clock by it
     });
     res.end(
       JSON.stringify(body ?? { status: 404, code: 'not_found', title: 'Not Found', detail: 'there is no such thing', type: 'about:blank' }),
@@ -80,7 +82,7 @@ function part(w, url, items) {
 }
 
 function route(w, url) {
-  const now = clockOf(w);
+  const now = w.clock();
   const [, , kind, id, more, sub] = url.pathname.split('/').map(decodeURIComponent);
   const matches = () => [...w.logs.values()].map((l) => matchOf(l, now)).sort((a, b) => b.created_at.localeCompare(a.created_at));
   const agent = w.agents.find((a) => a.agent_id === id);
@@ -218,26 +220,28 @@ function stream(w, query, req, socket) {
   const log = match
     ? (w.logs.get(match) ?? [])
     : wide.filter((e) => !query.get('league') || w.logs.get(e.match_id)[0].league === query.get('league'));
-  let next = match ? Number(query.get('since')) : log.findIndex((e) => Date.parse(e.ts) > clockOf(w));
+  let next = match ? Number(query.get('since')) : log.findIndex((e) => Date.parse(e.ts) > w.clock());
   if (next < 0) next = log.length;
-  const ready = () => log.slice(next).filter((e) => Date.parse(e.ts) <= clockOf(w));
   say({
     type: 'hello',
     topic: match ? `match:${match}` : 'lobby',
-    seq: match ? (log.findLast((e) => Date.parse(e.ts) <= clockOf(w))?.seq ?? 0) : 0,
+    seq: match ? (log.findLast((e) => Date.parse(e.ts) <= w.clock())?.seq ?? 0) : 0,
     epoch: 'fixture',
   });
-  if (match) say({ match_id: match, ts: new Date(clockOf(w)).toISOString(), type: 'viewers', count: 17 });
+  if (match) say({ match_id: match, ts: new Date(w.clock()).toISOString(), type: 'viewers', count: 17 });
+  let quiet = 0;
   const tick = () => {
-    const now = ready();
-    next += now.length;
-    if (now.length) say(...now);
+    const from = next;
+    while (next < log.length && Date.parse(log[next].ts) <= w.clock()) next++;
+    quiet = next > from ? 0 : quiet + TICK_MS;
+    if (next > from) say(...log.slice(from, next));
+    else if (quiet % ALIVE_MS === 0) say(); // else the page would take the connection for lost
     if (match && next >= log.length) {
       clearInterval(timer);
       frame(8, Buffer.from([0x03, 0xe8]));
     }
   };
-  const timer = setInterval(tick, 25);
+  const timer = setInterval(tick, TICK_MS);
   tick();
   socket.on('data', () => {});
   socket.on('end', () => socket.end());
