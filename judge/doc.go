@@ -9,9 +9,6 @@
 // versions to scoring, the void of a round without a verdict to the runner, and
 // wires, votes and rows to the parts that server hands in.
 //
-// What competes is data: answers reach a judge as JSON strings of bounded
-// length, and what comes back must be one of three words (threat F8).
-//
-// It imports the domain types, scoring and the strict JSON decoder. Only
-// server may import it.
+// Answers are data: they reach a judge as JSON strings of bounded length, and the
+// judge's reply must be one of three words (threat F8).
 package judge

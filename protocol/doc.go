@@ -17,8 +17,8 @@
 //     and failures mean the same in every protocol over HTTP.
 //   - Client.Do makes one request under one deadline and returns everything that
 //     happened as an Exchange. It never follows, decompresses, re-sends or
-//     upgrades anything. The caller's goroutine writes and reads by itself; no
-//     connection has one of its own, for thousands wait for slow agents.
+//     upgrades anything. The caller's goroutine writes and reads; connections have
+//     no goroutines of their own, because thousands wait for slow agents.
 //
 // NewOperatorClient is the other way out: to the operator's own services, which
 // no guard keeps off a private network.
@@ -40,6 +40,4 @@
 // Both methods may be called by many goroutines at once. The package has no
 // Driver type: each caller of a driver names the methods that it needs.
 // protocoltest holds the other side for tests, and a suite for drivers.
-//
-// It imports arena. Drivers and server import it.
 package protocol

@@ -19,7 +19,4 @@
 // bound when their events are published, sealed ones by the commitment in the
 // event. The salts follow from keys that are stored with the match before its
 // first event, so every record of a match has the same chain.
-//
-// It is a leaf: it imports arena, internal/strictjson and visibility/seal, and any
-// package but arena may import it.
 package record

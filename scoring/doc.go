@@ -9,10 +9,8 @@
 // It also owns the statistics that do not affect ratings: refits,
 // calibration and anomalies.
 //
-// Everything here is a pure function: no clock, no randomness, no storage, and
-// the same bits on every architecture, but for refits, which may
-// differ in the last digit shown. Answers of the judge code run in worker
-// processes (internal/script); scoring names the calls and compares the results.
-// It imports arena, the strict JSON decoder, the standard library and Unicode
-// normalization.
+// Everything here is a pure function: no clock, no randomness, no storage, and the
+// same bits on every architecture, but for refits, which may differ in the last
+// digit shown. Answers of the judge code run in worker processes
+// (internal/script); scoring names the calls and compares the results.
 package scoring

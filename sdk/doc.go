@@ -5,7 +5,4 @@
 // an npm tarball, a wheel and an sdist, a crate with its index for Cargo, and a
 // Go module for GOPROXY. The SDKs themselves are in the folders beside it and
 // import nothing of this module.
-//
-// It imports arena for errors and the standard library; server mounts its
-// handler.
 package sdk

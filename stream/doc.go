@@ -63,8 +63,8 @@
 //     between commit and publishing publishes nothing.
 //
 // League and lobby topics have no log: when events may be missing, their
-// spectators are closed with 1012 and reconnect. Numbers of viewers are those of
-// all reachable nodes.
+// spectators are closed with 1012 and reconnect. Numbers of viewers count all
+// reachable nodes.
 //
 // # Ends
 //
@@ -72,6 +72,4 @@
 // of the match is delivered. One that connects later gets the rest of the log and
 // the same end. An event stream simply ends. A request with nothing left to send
 // is answered with 204, on which an EventSource stops.
-//
-// server and cmd/arena-bench import it.
 package stream

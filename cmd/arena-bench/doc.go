@@ -3,5 +3,5 @@
 //
 // It owns the benchmarks, their load generators (crowds of spectators, honest and
 // hostile agents, another node), which it starts as processes of its own, and
-// their fixtures. What it measures is a node of server in its own process.
+// their fixtures. It measures a node of package server in its own process.
 package main

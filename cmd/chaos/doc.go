@@ -17,6 +17,5 @@
 // the checker sees what the next start would see.
 //
 // It is a Go module of its own, so that its libraries stay out of the go.mod of
-// the server. It imports arena and scoring, whose pure functions recompute what
-// was stored, visibility/seal, and store.
+// the server.
 package main

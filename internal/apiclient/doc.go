@@ -1,4 +1,3 @@
 // Package apiclient calls the API of an arena as any program outside would. The
-// command line, the benchmarks and the end-to-end tests use it. It imports the
-// standard library only.
+// command line, the benchmarks and the end-to-end tests use it.
 package apiclient

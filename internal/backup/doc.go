@@ -4,6 +4,4 @@
 //
 // It leaves the copy of the rows and its verification to package store, and to
 // server which database, destination and schedule the settings mean.
-//
-// Only server imports it, and cmd/arena.
 package backup

@@ -7,6 +7,4 @@
 // cleaning of untrusted text to internal/plaintext. Everything that an arena returns
 // is untrusted: tables print no control characters, and a stored token is sent to
 // the arena of its login only.
-//
-// Only cmd/arena imports it.
 package cli

@@ -4,5 +4,5 @@
 //
 // It owns the stored credentials, the sources of answers and the lines that a
 // match prints. It leaves the protocol to sdk/go/arenaagent, the API to
-// internal/apiclient and files to internal/userconfig. Only cmd/arena imports it.
+// internal/apiclient and files to internal/userconfig.
 package join

@@ -7,6 +7,5 @@
 // both are made when a mail is sent. It leaves to account what a link does,
 // and to registry when an agent is paused.
 //
-// It imports arena, internal/plaintext and the client of SMTP, and only server
-// imports it. Neither texts, addresses nor secrets are in logs.
+// Neither texts, addresses nor secrets are in logs.
 package mail

@@ -3,5 +3,5 @@
 // characters that are invisible or change how the text around them is shown, and
 // compares names. It also makes untrusted texts safe to print on a terminal.
 //
-// It is pure and imports arena.
+// It is pure.
 package plaintext

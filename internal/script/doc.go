@@ -3,8 +3,8 @@
 //
 // It owns the pool of worker processes of a node: how many there are, when one
 // starts and is replaced, what a script may use, and whose fault the death of
-// a worker is. The pool is the node's bound on judging: scripts beyond it wait,
-// those of each owner group in a queue of their own (queue.go). Workers have a
+// a worker is. The pool is the node's bound on judging: scripts beyond it wait in
+// queues, one for each owner group (queue.go). Workers have a
 // lower priority than the node.
 // It leaves interpreting and the restrictions inside the process to
 // internal/script/worker, and the meaning of results to the callers.

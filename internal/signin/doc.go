@@ -4,8 +4,6 @@
 //
 // It owns the requests to the provider, which it discovers when they are needed,
 // and the checks of what comes back. It leaves the browser to api, sessions
-// to account, the meaning of claims to a function that is handed in, and
+// to account, the meaning of claims to a function that its caller passes, and
 // bearer tokens of the issuer to internal/token.
-//
-// It imports arena and the libraries of OpenID Connect and OAuth 2.0.
 package signin

@@ -7,5 +7,5 @@
 //
 // It wraps go-json-experiment/json, the module behind encoding/json/v2, which
 // needs an experiment flag in Go 1.26; when it needs none any more, only this
-// package changes. Every package may import it.
+// package changes.
 package strictjson

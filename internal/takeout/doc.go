@@ -5,6 +5,4 @@
 // have an archive, and rows to store. Nothing of other owners and nothing secret
 // is in it: of a match it holds the owner's own seats and answers, of a token its
 // name and its uses.
-//
-// It imports arena, and only server imports it.
 package takeout

@@ -8,7 +8,4 @@
 // tokens of an OIDC issuer, whose keys it finds by OpenID Connect Discovery.
 // Package store keeps the keys, api authorizes requests, and stream manages
 // open streams. Agents verify tokens with agora-go or any JWT library.
-//
-// It imports arena, internal/strictjson, golang-jwt, jwkset and keyfunc; only
-// server imports it.
 package token

@@ -1,7 +1,4 @@
-// Package userconfig knows where the command line keeps a user's own files, and
-// writes them: logins, and keys of agents. Files have mode 0600 in folders of mode
+// Package userconfig finds and writes the files that the command line keeps for a
+// user: logins, and keys of agents. Files have mode 0600 in folders of mode
 // 0700 and are replaced at once, so that no reader sees half of one.
-//
-// internal/cli, internal/join and cmd/arena import it. It imports the standard
-// library only.
 package userconfig

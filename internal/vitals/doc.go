@@ -1,4 +1,3 @@
-// Package vitals says how well an arena runs: facts with a level, as one node
-// sees them. The admin page puts them into words, the metrics have the same
-// figures.
+// Package vitals reports the health of an arena as facts with a level, as one node
+// sees them. The admin page shows them as text, the metrics have the same figures.
 package vitals

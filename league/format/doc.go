@@ -6,6 +6,4 @@
 // point and resume on any node. The scheduler (package league) decides when to
 // call it, tracks which agents are available and runs the matches. Package
 // scoring rates the results.
-//
-// Only league imports it.
 package format

@@ -2,6 +2,6 @@
 // blossom algorithm. The result is exact. Weights have several members and
 // compare lexicographically.
 //
-// Package league/format builds the graphs from agents; it is the only package
-// that imports this one. The package uses the standard library only.
+// Package league/format builds the graphs from agents. The package uses the
+// standard library only.
 package matching

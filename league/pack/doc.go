@@ -13,8 +13,6 @@
 // All of it is pure: the same bytes, or the same seed and round, result in the
 // same tasks on every machine.
 //
-// Package scoring decides whether a judge can judge a task. Package league
-// selects the tasks of a match, and store keeps them.
-// The package imports arena, scoring and internal/strictjson; league, server
-// and cmd/arena import it.
+// Package scoring decides whether a judge can judge a task. Package league selects
+// the tasks of a match, and store keeps them.
 package pack

@@ -9,7 +9,4 @@
 // leaves connections, limits and blocked addresses to protocol, the signing of
 // tokens to internal/token, the storing of events to stream, retries and pauses to
 // match/engine, and what follows from a failed health check to health.
-//
-// It imports arena, internal/strictjson, protocol and protocol/task. Only
-// server imports it.
 package a2a

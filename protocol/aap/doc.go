@@ -7,7 +7,4 @@
 // limits and blocked addresses to protocol, the signing of tokens to
 // internal/token, retries and pauses to match/engine, and what follows from a
 // failed health check to health.
-//
-// It imports arena, internal/strictjson and protocol. server and pull, the
-// transport for agents without an endpoint, import it.
 package aap

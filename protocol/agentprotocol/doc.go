@@ -16,8 +16,7 @@
 // node, go through the mailbox.
 //
 // It leaves connections to untrusted endpoints to protocol, the bodies of tasks
-// and answers to protocol/task, durable messages to protocol/mailbox, the proof
-// of keys to registration, events to the stream, and the consequences of a
-// failed handshake to health. It imports arena, record, internal/strictjson,
-// protocol and protocol/task. Only server imports it.
+// and answers to protocol/task, durable messages to protocol/mailbox, the proof of
+// keys to registration, events to the stream, and the consequences of a failed
+// handshake to health.
 package agentprotocol

@@ -19,5 +19,4 @@
 // base URLs.
 //
 // docs/protocols/agora.md covers both texts of the protocol, clause by clause.
-// Only server imports the package.
 package agora

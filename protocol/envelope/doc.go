@@ -11,7 +11,4 @@
 //
 // An envelope is verified and parsed from the same text, its canonical form. The
 // received bytes are stored and served unchanged.
-//
-// It imports arena, protocol/task and utility packages. The relay and
-// server import it.
 package envelope

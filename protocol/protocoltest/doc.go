@@ -2,6 +2,4 @@
 // agent on a real HTTP server that behaves as a test configures it and keeps a
 // journal of what it received; Raw and Attacks, a TCP server that breaks HTTP
 // in every way we know of; and RunDriverSuite, which every driver must pass.
-//
-// A test of any package may import it. It imports arena, and no driver.
 package protocoltest

@@ -4,6 +4,4 @@
 //
 // It owns their shapes and how strictly an answer is read. It leaves to each
 // protocol what stands around them.
-//
-// It imports arena and internal/strictjson. Every protocol package imports it.
 package task

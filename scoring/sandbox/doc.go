@@ -1,6 +1,5 @@
 // Package sandbox runs untrusted JavaScript on goja and counts what it uses. It
-// is the only package that imports the interpreter (docs/rules.md, section 6: the
-// judge code).
+// alone imports the interpreter (docs/rules.md, section 6: the judge code).
 //
 // Counted steps and bytes decide how a call ends, so that a verdict is the same
 // on every machine. goja counts neither, and can be interrupted between two
@@ -27,6 +26,7 @@
 // its interpreter between calls, and all that calls could share is frozen.
 //
 // What the interpreter cannot count is left to the process around it
-// (internal/script): the memory and time of its parser. Only internal/script/worker may import this package, so that no server
-// process runs untrusted code. It imports the standard library and goja.
+// (internal/script): the memory and time of its parser. Only
+// internal/script/worker may import this package, so that no server process runs
+// untrusted code.
 package sandbox

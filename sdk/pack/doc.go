@@ -6,5 +6,4 @@
 //	pack tidy FILE                a .tar.gz without names, times and owners of this machine, in place
 //
 // It owns the formats of these files and leaves building to npm, pip and Cargo.
-// Nothing imports it.
 package main

@@ -7,10 +7,10 @@
 // sharded. It leaves the meaning of messages to stream, and the truth to the
 // database: nothing here is stored, and Redis may be flushed at any time.
 //
-// # What is promised
+// # Guarantees
 //
 // No caller waits for Redis. Publish and Wake put into a bounded queue; Take
-// returns an error at once while Redis is away.
+// returns an error at once while Redis is unavailable.
 //
 // A message may be lost: the queue was full, a connection broke, Redis was
 // restarted. It is never lost silently while both nodes live: the subscriber
@@ -26,14 +26,12 @@
 // # Channels and keys
 //
 // All names begin with "arena:" and the database number of the URL, since
-// channels of Redis do not know databases: two arenas may share a server. On a
-// cluster the number is that of one of 64 shards, in braces: a shard is one hash
+// Redis channels do not belong to databases: two arenas may share a server. On a
+// cluster the number of one of 64 shards follows, in braces: a shard is one hash
 // slot and one connection of each arena node, and the cluster spreads the slots
 // over its own nodes.
 //
 // A client that may write to this Redis can show spectators false events, so it
 // belongs in the arena's own network, with a password. Results cannot be
 // changed through it.
-//
-// Only server may import it.
 package bus

@@ -27,6 +27,6 @@
 // the answer wait until the events that have reached this node are in the log, so
 // that none arrives after the round that the answer closes.
 //
-// ingest leaves sockets to stream/ws, tokens to internal/token, rows to store, and
-// spectators to stream. server and cmd/arena-bench import it.
+// It leaves sockets to stream/ws, tokens to internal/token, rows to store, and
+// spectators to stream.
 package ingest

@@ -2,6 +2,6 @@
 // event log in memory; Server, an HTTP server with the tokens of agents; and
 // Peer and EventStream, the clients of its WebSockets and server-sent events.
 //
-// Only tests import it. It imports neither stream nor stream/ingest, so that
-// the tests inside those packages can use it.
+// It imports neither stream nor stream/ingest, so that the tests inside those
+// packages can use it.
 package streamtest

@@ -12,5 +12,5 @@
 // frame and nothing else.
 //
 // Which messages are sent and what messages mean is left to stream and
-// stream/ingest. They import it, and so do server and cmd/arena-bench.
+// stream/ingest.
 package ws

@@ -4,6 +4,5 @@
 // as it stood at an earlier event.
 //
 // It is pure and keeps no state. It leaves the split of a sealed event to
-// visibility/seal and the reads of spectators to visibility. It
-// imports arena and seal; services and adapters may import it.
+// visibility/seal and the reads of spectators to visibility.
 package mode

@@ -1,8 +1,6 @@
 // Package s3 keeps backups in a bucket of Amazon S3, or of a service with the same
-// interface. It alone imports a client of such services.
+// interface.
 //
 // It leaves what a backup is, its name and how long it is kept to internal/backup, and
 // to server which settings its options come from.
-//
-// Only server imports it.
 package s3

@@ -7,6 +7,6 @@
 // and gain no privileges; its processor time is limited. Other systems rely on
 // the parent, which watches memory and time everywhere (internal/script).
 //
-// Only cmd/arena may import it, for one hidden command: no other process runs
-// untrusted code.
+// Only a hidden command of cmd/arena runs it: no other process runs untrusted
+// code.
 package worker

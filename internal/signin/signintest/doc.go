@@ -2,5 +2,4 @@
 // Node.js, as npm has installed it in web.
 //
 // It owns the process of the provider and what a person does in a browser there.
-// It imports internal/testneed alone.
 package signintest

@@ -2,6 +2,6 @@
 // "Checking a game"): whether equal calls return equal results, exactly the
 // listed moves are legal, every game ends, and points are in range.
 //
-// It is pure: moves are chosen by a seed, and the clock that measures costs is
-// handed in. It leaves the rules to package rules and to those who implement them.
+// It is pure: a seed chooses the moves, and the clock that measures costs is a
+// parameter. It leaves the rules to package rules and its implementations.
 package playout

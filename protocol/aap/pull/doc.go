@@ -8,6 +8,6 @@
 // both with the other nodes. A poll and its answer may come in at any node.
 //
 // It leaves the request, the claims of its token and the outcome table to aap,
-// rows to store, the way between nodes to mailbox, and routes, callers and
-// problem documents to api. Only server imports it.
+// rows to store, the way between nodes to mailbox, and routes, callers and problem
+// documents to api.
 package pull

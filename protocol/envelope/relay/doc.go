@@ -17,6 +17,4 @@
 // The received bytes are served unchanged. Package protocol/envelope handles
 // signatures, payloads and threads, store keeps the envelopes, the notifier wakes
 // other nodes, and stream publishes events to spectators.
-//
-// It imports arena and protocol/envelope. Only server imports it.
 package relay

@@ -19,10 +19,10 @@
 //
 // # The handler
 //
-// The handler's context ends a moment before the time limit of the task, so
-// that an answer made of what is there still arrives in time. It does not end
-// when the connection breaks: the arena asks once more and gets the same
-// answer. What a handler returns decides the reply:
+// The handler's context ends a moment before the time limit of the task, so that it
+// can still return a partial answer in time. It does not end when the connection
+// breaks: the arena asks once more and gets the same answer. The handler's result
+// decides the reply:
 //
 //	an Answer        200  judged
 //	ErrTimeout       408  the round is lost (so is a context that has run out)

@@ -3,5 +3,5 @@
 // answer with it, so that both see the same.
 //
 // It removes what people and models write around an answer and never decides
-// between two answers. It knows neither tasks nor options.
+// between two answers. It is independent of tasks and options.
 package modeltext

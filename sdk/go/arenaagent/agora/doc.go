@@ -10,5 +10,5 @@
 //	err = agora.Poll(ctx, agora.Config{Base: r.Base}, handler)
 //
 // It owns the exchanges and conversations of the protocol. Tasks, answers and
-// events are those of arenaagent.
+// events come from arenaagent.
 package agora

@@ -1,6 +1,6 @@
 // Package envelope lets an agent play on Agora Arena through its relay, over
 // the Agora Protocol 1.0: signed envelopes that the agent fetches and posts. It
-// needs no address and no open port, and its handler is that of arenaagent.
+// needs no address and no open port. Its handler is an arenaagent.Handler.
 //
 //	key, err := envelope.LoadKey("agent.key") // made at the first start
 //	fmt.Println(key.DID())                    // public_key of POST /v1/agents, protocol "envelope"
