@@ -27,7 +27,7 @@ func coding(answers ...string) arena.Judging {
 	return j
 }
 
-// Each answer is judged by itself, also a lone one.
+// Each answer is judged on its own, also a lone one.
 func TestJudges_Code(t *testing.T) {
 	t.Parallel()
 	runner, err := sandboxtest.New()
@@ -47,8 +47,8 @@ func TestJudges_Code(t *testing.T) {
 	}
 }
 
-// Threat J1: an answer that exceeds the limits of its process gets no points,
-// and takes no other answer with it. Any other failure is nobody's fault.
+// Threat J1: an answer that exceeds the limits of its process gets no points and
+// does not affect other answers. Any other failure costs no answer its points.
 func TestJudges_Code_limit(t *testing.T) {
 	t.Parallel()
 	bomb := "bomb"

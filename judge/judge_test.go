@@ -186,7 +186,7 @@ func TestJudges_Panel(t *testing.T) {
 		"majority":                    {of("i", "j", "k"), []string{"long", "x"}, by(map[string]string{"k": "tie"}), given{"a": 1000, "b": 0}, "", 6},
 		"no majority":                 {of("j", "k"), []string{"long", "x"}, by(map[string]string{"k": "tie"}), given{"a": 500, "b": 500}, "", 4},
 		"one of two is garbage":       {of("j", "k"), []string{"long", "x"}, by(map[string]string{"k": "A, since it is long"}), given{"a": 1000, "b": 0}, "", 2},
-		"one of two is away":          {of("j", "k"), []string{"long", "x"}, by(map[string]string{"k": "!refused"}), given{"a": 1000, "b": 0}, "", 2},
+		"one of two is unavailable":   {of("j", "k"), []string{"long", "x"}, by(map[string]string{"k": "!refused"}), given{"a": 1000, "b": 0}, "", 2},
 		"garbage":                     {of("j"), []string{"long", "x"}, by(map[string]string{"j": "C"}), nil, "neither A, B nor tie", 0},
 		"empty":                       {of("j"), []string{"long", "x"}, by(map[string]string{"j": " "}), nil, "neither A, B nor tie", 0},
 		"all away":                    {of("j", "k"), []string{"long", "x"}, by(map[string]string{"j": "!refused", "k": "!refused"}), nil, "refused", 0},

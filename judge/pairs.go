@@ -13,9 +13,8 @@ import (
 // a tie. ok is false if they were not compared.
 type decision func(a, b string) (better string, ok bool)
 
-// score turns the results of all pairs into points: a win is a point, a tie
-// half of one, and what an answer gets is the mean over its opponents, rounded
-// down to thousandths.
+// score turns the results of all pairs into points: a win is a point and a tie half
+// a point. An answer gets the mean over its opponents, rounded down to thousandths.
 func score(answers []arena.JudgedAnswer, decide decision) ([]arena.SeatVerdict, error) {
 	if len(answers) < 2 {
 		return nil, errors.New("there is nothing to compare")
@@ -45,12 +44,13 @@ func score(answers []arena.JudgedAnswer, decide decision) ([]arena.SeatVerdict, 
 	return seats, nil
 }
 
-// byMajority lets the judges of a panel decide each pair: one that changed its
-// mind with the order says tie, one that gave only half of its opinion does
-// not count, and what more than half of them say holds; else it is a tie.
+// byMajority lets the judges of a panel decide each pair. A judge whose opinion
+// depends on the order counts as a tie, and a judge with an opinion in only one
+// order does not count. The opinion of more than half of them wins; otherwise the
+// pair is a tie.
 func byMajority(ballots []arena.Ballot) decision {
 	return func(a, b string) (string, bool) {
-		first := map[string]string{} // what a judge said when a stood first
+		first := map[string]string{} // the opinion of a judge when a came first
 		for _, v := range ballots {
 			if v.First == a && v.Second == b {
 				first[v.Judge] = v.Choice
@@ -79,7 +79,7 @@ func byMajority(ballots []arena.Ballot) decision {
 
 // juror is one judge that compares two answers.
 type juror struct {
-	name    string // as it stands on its ballots
+	name    string // as on its ballots
 	owner   string // it never judges its owner's agents; "": it has none
 	atOnce  int    // questions that it takes at a time
 	compare func(ctx context.Context, first, second arena.JudgedAnswer) (opinion, error)
@@ -89,7 +89,7 @@ func (r juror) barred(a, b arena.JudgedAnswer) bool {
 	return r.owner != "" && (r.owner == a.OwnerID || r.owner == b.OwnerID)
 }
 
-// opinion is what a judge says of two answers.
+// opinion is a judge's opinion on two answers.
 type opinion struct {
 	choice choice
 	reason string

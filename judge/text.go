@@ -15,9 +15,9 @@ const (
 	maxReason = 2 << 10 // bytes of a reason that are kept
 )
 
-// document is what a judge compares. Answers stand in JSON strings, so that no
-// word of theirs looks like one of ours; encoding/json also escapes < and >,
-// by which some models mark the author. The names are part of the version.
+// document is what a judge compares. Answers are JSON strings, so that their text
+// cannot pass for ours; encoding/json also escapes < and >, with which some models
+// mark the author. The names are part of the version.
 func document(j arena.Judging, first, second arena.JudgedAnswer) (string, error) {
 	limit := maxQuoted
 	if j.Turns > 1 { // the debate has cut each speech; marks and gaps stand between them
@@ -32,7 +32,7 @@ func document(j arena.Judging, first, second arena.JudgedAnswer) (string, error)
 	return string(raw), err
 }
 
-// cut shortens a text to at most limit bytes and a mark that says so.
+// cut shortens a text to at most limit bytes and appends a mark.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text

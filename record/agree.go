@@ -76,13 +76,13 @@ func (c *checker) seed() error {
 		break
 	}
 	if m.RulesVersion != started.RulesVersion {
-		return fault("/record/match/rules_version", "is not that of match_started, %d", started.RulesVersion)
+		return fault("/record/match/rules_version", "differs from match_started, which has %d", started.RulesVersion)
 	}
 	if m.RulesVersion != arena.RulesVersion {
 		return fault("/record/match/rules_version", "is %d; this version checks matches under the rules of version %d", m.RulesVersion, arena.RulesVersion)
 	}
 	if !reflect.DeepEqual(m.GameSpec().Brief(), started.Game) {
-		return fault("/record/match/game", "the game and its settings are not those of match_started")
+		return fault("/record/match/game", "the game and its settings differ from match_started")
 	}
 	seed, err := strconv.ParseUint(m.Seed, 10, 64)
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *checker) reveals() error {
 			}
 		}
 		if err := json.Unmarshal(e.raw, &body); err != nil {
-			return fault(fmt.Sprintf("/record/log/%d/events", i), "is not what a reveal has: %v", err)
+			return fault(fmt.Sprintf("/record/log/%d/events", i), "is not the content of a reveal: %v", err)
 		}
 		for j, part := range body.Events {
 			at := fmt.Sprintf("/record/log/%d/events/%d", i, j)
@@ -244,7 +244,7 @@ func (c *checker) answer(at string, round int, a Answer, shown closedSeat) error
 	case (a.Receipt == nil) != a.Answer.null():
 		return fault(at+"/receipt", "every answer has a receipt, and nothing else has")
 	case a.Receipt != nil && a.Receipt.ArrivedAt != outcome.TS:
-		return fault(at+"/receipt/arrived_at", "is not when the log says, %s", outcome.TS)
+		return fault(at+"/receipt/arrived_at", "differs from the log, which has %s", outcome.TS)
 	case a.Answer.null() != shown.Answer.null(), body.Answer != text && !a.Answer.Erased() && !shown.Answer.Erased():
 		return fault(at+"/answer", "is not the answer that round_closed showed")
 	case a.Points != shown.Points:
@@ -291,8 +291,8 @@ func (c *checker) seats() error {
 		last, ok := shown[s.AgentID]
 		switch {
 		case !ok || len(shown) != len(c.r.Seats):
-			return fault(at+"/agent_id", "the seats are not those of match_finished")
-		case c.r.Match.Series == nil && s.Points != total[s.AgentID]: // those of a game follow from a replay
+			return fault(at+"/agent_id", "the seats differ from match_finished")
+		case c.r.Match.Series == nil && s.Points != total[s.AgentID]: // the points of a game follow from a replay
 			return fault(at+"/points", "is not the sum of its verdicts, %s", total[s.AgentID])
 		case s.Points != last.Points:
 			return fault(at+"/points", "is not what match_finished showed")

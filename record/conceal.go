@@ -15,9 +15,9 @@ import (
 	"github.com/agora-arena/arena/internal/strictjson"
 )
 
-// members is the list of the members of an object that stay in a record. All others are committed to: those in texts each by itself, the rest
-// together, in a Text named body. So a member that a later version adds to an
-// event is taken for a text until it is listed here.
+// members is the list of the members of an object that stay in a record. All others are committed to: members in texts one by one, the rest
+// together in a Text named body. So a member that a later version adds to an
+// event counts as a text until it is listed here.
 type members struct {
 	keep  []string
 	texts []string
@@ -185,8 +185,8 @@ type outcome struct {
 	dropped bool
 }
 
-// roundOf returns the round of the texts in an object: that of the event which it
-// repeats, as a reveal does, or else that of the event around it.
+// roundOf returns the round of the texts in an object. In a reveal it is the round of
+// the repeated event, otherwise the round of the event around the object.
 func (c *concealer) roundOf(object map[string]json.RawMessage, around int) int {
 	var seq int64
 	if json.Unmarshal(object["seq"], &seq) != nil {
@@ -198,7 +198,8 @@ func (c *concealer) roundOf(object map[string]json.RawMessage, around int) int {
 	return around
 }
 
-// object returns an object with commitments, and as it was but for what is dropped.
+// object returns an object with commitments, and the original without its dropped
+// members.
 func (c *concealer) object(spec members, object map[string]json.RawMessage, pointer, owner string, o *outcome) (concealed, kept map[string]any, err error) {
 	if id, ok := object["agent_id"]; ok {
 		if err := json.Unmarshal(id, &owner); err != nil {

@@ -29,16 +29,16 @@ type Record struct {
 	Log           []json.RawMessage `json:"log"`   // every event, seq 1, 2, 3 …
 	Chain         []string          `json:"chain"` // h(1), h(2) … in lower-case hexadecimal
 
-	// Erased counts the erased texts by agent id; those of several people are
-	// counted under "". Only Verify sets it.
+	// Erased counts the erased texts by agent id, and texts of several people under
+	// "". Only Verify sets it.
 	Erased map[string]int `json:"-"`
 }
 
-// Match is what was agreed before the first round, and when it was played.
+// Match has the terms of the match before its first round, and its times.
 type Match struct {
 	MatchID     string           `json:"match_id"`
 	League      string           `json:"league"`
-	Rated       bool             `json:"rated"` // as scheduled; rating_changes says whether ratings moved
+	Rated       bool             `json:"rated"` // as scheduled; rating_changes shows whether ratings moved
 	Format      arena.Format     `json:"format"`
 	Visibility  arena.Visibility `json:"visibility"`
 	Judge       arena.JudgeSpec  `json:"judge"`
@@ -80,7 +80,7 @@ type Seat struct {
 	Place    int             `json:"place"`
 }
 
-// Round is one task with what every seat made of it.
+// Round is one task with the results of all seats.
 type Round struct {
 	Round    int             `json:"round"`
 	Task     json.RawMessage `json:"task"` // as in round_started
@@ -119,7 +119,7 @@ type Change struct {
 	Matches int    `json:"matches"`
 }
 
-// Rows are what a record is made from.
+// Rows are the stored rows from which a record is made.
 type Rows struct {
 	Match   arena.Match
 	Rounds  []arena.Round

@@ -17,8 +17,8 @@ import (
 )
 
 // Text is a value that a person wrote or chose: a commitment with the value and a
-// salt, or the commitment alone if the value was erased. Where nobody wrote
-// anything, it is the value itself: null, or a task as the arena made it.
+// salt, or the commitment alone if the value was erased. A value that no person
+// wrote stays as it is: null, or a task that the arena made.
 type Text struct {
 	Commitment string          // "": the value itself
 	Salt       string          // 16 bytes in base64url without padding
@@ -166,8 +166,8 @@ func mapped(data json.RawMessage, f func(pointer, owner string, t map[string]any
 	return strictjson.CanonicalOf(v)
 }
 
-// folded returns a record or an event with nothing but the commitments of its
-// texts: what is hashed and signed.
+// folded returns a record or an event with only the commitments of its texts. This
+// form is hashed and signed.
 func folded(data json.RawMessage) (json.RawMessage, error) {
 	return mapped(data, func(_, _ string, t map[string]any) (any, error) { return committed(t), nil })
 }

@@ -55,7 +55,7 @@ func Verify(data []byte, check func(payload []byte, s Signature) error, replays 
 	// The decoder takes a name in any case, and no signature covers those around
 	// the record.
 	if again, err := strictjson.CanonicalOf(signed); err != nil || !bytes.Equal(again, data) {
-		return r, fault("", "the members are not spelled as those of a signed record")
+		return r, fault("", "the members are not spelled as in a signed record")
 	}
 	payload, erased, err := openTexts(signed.Record)
 	if err != nil {
@@ -99,7 +99,7 @@ func openTexts(document json.RawMessage) (payload json.RawMessage, erased map[st
 			return nil, fault("/record"+pointer+"/text", "%v", err)
 		}
 		if commitment := commitmentOf(salt, raw); t["commitment"] != commitment {
-			return nil, fault("/record"+pointer+"/commitment", "is not that of the salt and the text, %s", commitment)
+			return nil, fault("/record"+pointer+"/commitment", "does not match the salt and the text, which give %s", commitment)
 		}
 		return committed(t), nil
 	})
@@ -134,7 +134,7 @@ func decode(pointer string, data []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return fault(pointer, "is not what a record has: %v", err)
+		return fault(pointer, "is not the content of a record: %v", err)
 	}
 	return nil
 }
@@ -149,8 +149,8 @@ type checker struct {
 	revealed map[turn]Text // what seat_outcome hid
 }
 
-// chain walks the log. When the chain goes on well after a wrong link, the
-// link itself was changed, and not the event.
+// chain checks the hash chain of the log. If the chain continues correctly after a
+// wrong link, the link itself was changed, and not the event.
 func (c *checker) chain() error {
 	r := c.r
 	if len(r.Log) != len(r.Chain) {
@@ -175,9 +175,9 @@ func (c *checker) chain() error {
 			}
 		}
 		if i == 0 {
-			return fault("/record/log/0", "event 1 or the match id is not what the chain says")
+			return fault("/record/log/0", "event 1 or the match id does not match the chain")
 		}
-		return fault(fmt.Sprintf("/record/log/%d", i), "event %d is not what the chain says", i+1)
+		return fault(fmt.Sprintf("/record/log/%d", i), "event %d does not match the chain", i+1)
 	}
 	return nil
 }
@@ -249,7 +249,7 @@ func pointerAt(data []byte, offset int) string {
 	}
 }
 
-// escape is that of RFC 6901.
+// escape escapes a part of a JSON pointer (RFC 6901).
 func escape(name string) string {
 	name = string(bytes.ReplaceAll([]byte(name), []byte("~"), []byte("~0")))
 	return string(bytes.ReplaceAll([]byte(name), []byte("/"), []byte("~1")))

@@ -71,9 +71,9 @@ type Made struct {
 }
 
 // Run makes a backup and stores it under name, or under NameAt with name "". It
-// is packed when the name ends in ".zst". Then, with keep above 0, all backups
-// but the newest keep are removed; files with other names than those of NameAt
-// are never touched. After an error the backups that existed are as they were.
+// is packed when the name ends in ".zst". Then, with keep above 0, Run removes all
+// backups but the newest keep; it never touches files that NameAt did not name.
+// An error leaves existing backups unchanged.
 func (s *Service) Run(ctx context.Context, to Destination, name string, keep int) (made Made, err error) {
 	began := s.o.Now()
 	name = cmp.Or(name, NameAt(began))

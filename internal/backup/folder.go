@@ -89,7 +89,7 @@ func (f Folder) Check(_ context.Context, name string) error {
 	work, err := os.MkdirTemp(f.Dir, workspacePrefix)
 	if err != nil {
 		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pathErr.Err // its path is that of the temporary file
+			err = pathErr.Err // its path is the temporary file's
 		}
 		return fmt.Errorf("no files can be made in %s: %w", f.Dir, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// nameLayout is the form of the names of backups. Their order is that of time.
+// nameLayout is the form of the names of backups. Names sort by time.
 const nameLayout = "arena-20060102T150405Z.db" + packedEnding
 
 // ownName is the form as an expression.
@@ -18,7 +18,7 @@ func ownName() *regexp.Regexp {
 // NameAt returns the name of a backup that was begun at a time.
 func NameAt(at time.Time) string { return at.UTC().Format(nameLayout) }
 
-// newestFirst returns those of the names that NameAt returns, the newest first.
+// newestFirst returns the names that have NameAt's form, the newest first.
 func newestFirst(names []string) []string {
 	form := ownName()
 	own := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !form.MatchString(name) })
@@ -27,8 +27,8 @@ func newestFirst(names []string) []string {
 	return own
 }
 
-// IsFile reports whether the last part of a path names one backup rather than
-// what holds several.
+// IsFile reports whether the last part of a path names one backup rather than a
+// folder or prefix of several.
 func IsFile(path string) bool {
 	return strings.HasSuffix(path, packedEnding) || strings.HasSuffix(path, ".db")
 }

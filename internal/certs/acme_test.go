@@ -183,8 +183,8 @@ func TestACME(t *testing.T) {
 	}
 }
 
-// Without a certificate the node serves all the same, says what to do, and
-// clients do not take it for verified. Threat O11.
+// Without a certificate the node still serves and logs what to do, and clients do
+// not take it for verified. Threat O11.
 func TestACME_fails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

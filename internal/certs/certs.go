@@ -97,8 +97,8 @@ func (c *Certificates) Expires() time.Time {
 	return time.Time{}
 }
 
-// Challenges returns a handler of plain HTTP that answers what an ACME server
-// asks, and leaves all other requests to next.
+// Challenges returns a handler of plain HTTP that answers the challenges of an ACME
+// server and passes all other requests to next.
 func (c *Certificates) Challenges(next http.Handler) http.Handler { return c.source.challenges(next) }
 
 // Run obtains, renews or reads certificates until ctx ends.

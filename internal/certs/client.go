@@ -49,8 +49,7 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// CheckDirectory returns why no ACME server answers at a URL. caFile is that of
-// ACME.
+// CheckDirectory returns why no ACME server answers at a URL. For caFile see ACME.
 func CheckDirectory(ctx context.Context, directory, caFile string) error {
 	c, err := newClient(directory, caFile)
 	if err != nil {

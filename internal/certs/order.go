@@ -74,8 +74,8 @@ func (s *acmeSource) order(ctx context.Context, c *acme.Client) error {
 	return err //nolint:wrapcheck // it names the operation
 }
 
-// register makes the client use the account of the arena. Its key is made once
-// for all nodes; the server tells a known key from a new one.
+// register makes the client use the account of the arena. Its key is made once for
+// all nodes; the server recognizes a key that it already has.
 func (s *acmeSource) register(ctx context.Context, c *acme.Client) error {
 	file := "account/" + s.Email
 	der, err := s.stored(ctx, file)

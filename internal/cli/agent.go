@@ -22,12 +22,12 @@ type AgentCmd struct {
 	List      agentListCmd      `cmd:"" help:"List your agents."`
 	Show      agentShowCmd      `cmd:"" help:"Show an agent: status, health, ratings."`
 	Check     agentCheckCmd     `cmd:"" help:"Test the endpoint of an agent now."`
-	Logs      agentLogsCmd      `cmd:"" help:"Show what an agent was sent and how it replied, newest first."`
+	Logs      agentLogsCmd      `cmd:"" help:"Show the requests to an agent and its replies, newest first."`
 	Pause     agentPauseCmd     `cmd:"" help:"Take no new seats."`
 	Resume    agentResumeCmd    `cmd:"" help:"Take seats again."`
 	Rehearse  agentRehearseCmd  `cmd:"" help:"Play private rounds with faults, which change no rating."`
 	Challenge agentChallengeCmd `cmd:"" help:"Start an unrated match against another agent."`
-	Budget    agentBudgetCmd    `cmd:"" help:"Show or limit what an agent plays: matches and tokens a day, hours."`
+	Budget    agentBudgetCmd    `cmd:"" help:"Show or set the limits of an agent: matches and tokens a day, hours."`
 	Keys      agentKeysCmd      `cmd:"" help:"List, create and revoke the keys with which an agent fetches its tasks."`
 }
 
@@ -129,7 +129,7 @@ var errNoAgent = errors.New("no such agent")
 // maxSearch bounds the pages that a search for a name reads.
 const maxSearch = 20
 
-// search returns the agent of a name among those of an owner, or of all.
+// search returns the agent with a name among an owner's agents, or among all.
 func (s *session) search(name, owner string) (agent, error) {
 	q := url.Values{"q": {name}, "limit": {"100"}}
 	if owner != "" {

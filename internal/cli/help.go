@@ -7,8 +7,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// PrintHelp prints the help of a command. That of the program lists its commands
-// by group; that of a command lists all commands below it.
+// PrintHelp prints the help of a command. The help of the program lists its
+// commands by group; the help of a command lists all commands below it.
 func PrintHelp(options kong.HelpOptions, call *kong.Context) error {
 	options.NoExpandSubcommands = call.Selected() == nil
 	for node := call.Selected(); node != nil; node = node.Parent {

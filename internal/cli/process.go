@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Process is what a command gets from the outside world.
+// Process has a command's connections to the outside: streams, environment, clock.
 type Process struct {
 	Ctx     context.Context // ends with the first SIGINT or SIGTERM; here because a command is one call
 	Environ []string        // KEY=VALUE, as os.Environ gives it

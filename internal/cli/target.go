@@ -18,10 +18,10 @@ type Target struct {
 	source string // of a token from a flag or a variable: "--token"
 }
 
-// Stored reports whether the token is that of a stored login.
+// Stored reports whether the token comes from a stored login.
 func (t Target) Stored() bool { return t.Token != "" && t.source == "" }
 
-// Owner reports whether the token is that of an owner's stored login.
+// Owner reports whether the token comes from an owner's stored login.
 func (t Target) Owner() bool { return t.Stored() && t.scope == scopeOwner }
 
 // NotLoggedIn returns the error of a call without a token, or with one that the
@@ -41,9 +41,10 @@ type Token struct {
 	Variables   []string // of the environment
 }
 
-// Target returns the arena and the token of a command. The arena is that of the
-// flag, of ARENA_URL, of the current login, or the one on this machine. The token
-// is that of the flag, of the environment, or of a login at that same arena.
+// Target returns the arena and the token of a command. The arena comes from the
+// flag, else from ARENA_URL, else from the current login, else it is the one on
+// this machine. The token comes from the flag, else from the environment, else from
+// a login at the same arena.
 func (p *Process) Target(flag string, token Token) (Target, error) {
 	t, err := p.given(token)
 	if err != nil {
@@ -105,7 +106,7 @@ func (p *Process) given(token Token) (Target, error) {
 // Remote holds the flags of commands that call an arena with an owner's token.
 type Remote struct {
 	URL   string `name:"url" placeholder:"URL" help:"The arena (ARENA_URL, else the current context, else http://127.0.0.1:8080)."`
-	Token string `placeholder:"TOKEN" help:"An owner's token (ARENA_TOKEN, else that of arena login)."`
+	Token string `placeholder:"TOKEN" help:"An owner's token (ARENA_TOKEN, else the token of arena login)."`
 }
 
 // target returns the arena and the token of the flags.

@@ -21,7 +21,7 @@ func TestAgo(t *testing.T) {
 	}
 }
 
-// The same figures as those of the pages (web/src/lib/rating.test.ts).
+// The same figures as on the pages (web/src/lib/rating.test.ts).
 func TestSpread(t *testing.T) {
 	t.Parallel()
 	for matches, want := range map[int]string{0: "392", 1: "372", 10: "238", 30: "133", 100: "83", 300: "82", 100_000: "82"} {

@@ -14,11 +14,11 @@ import (
 	"github.com/agora-arena/arena/internal/userconfig"
 )
 
-// credentials are what is kept of one agent between runs.
+// credentials are the stored data of one agent between runs.
 type credentials struct {
 	Arena      string `json:"arena"`            // base URL
 	Name       string `json:"name"`             // that the user or the source asked for
-	AgentName  string `json:"agent_name"`       // that the arena knows
+	AgentName  string `json:"agent_name"`       // in the arena
 	AgentID    string `json:"agent_id"`         //
 	AgentKey   string `json:"agent_key"`        // secret
 	OwnerToken string `json:"owner_token"`      // secret

@@ -61,7 +61,7 @@ func (e *enrollment) agent(ctx context.Context) (credentials, agentView, error) 
 		if !errors.Is(err, errUnknown) {
 			return c, view, err
 		}
-		e.board.line("the arena does not know the agent %s of an earlier run any more: registering a new one", c.AgentName)
+		e.board.line("the arena no longer has the agent %s of an earlier run: registering a new one", c.AgentName)
 		if err := e.folder.retire(c); err != nil {
 			return credentials{}, agentView{}, err
 		}
@@ -72,7 +72,7 @@ func (e *enrollment) agent(ctx context.Context) (credentials, agentView, error) 
 // wanted is the name that the user or the source asks for.
 func (e *enrollment) wanted() string { return cmp.Or(e.options.Name, e.options.Source.Name()) }
 
-// ofKey returns the agent of a key, of which nothing is kept.
+// ofKey returns the agent of a key that is not stored.
 func (e *enrollment) ofKey(ctx context.Context) (credentials, agentView, error) {
 	c := credentials{Arena: e.options.Arena, AgentKey: e.options.Key, OwnerToken: e.options.OwnerToken}
 	var me agentView
@@ -98,8 +98,9 @@ func (e *enrollment) view(ctx context.Context, id string) (view agentView, err e
 
 func agentPath(id, resource string) string { return "/v1/agents/" + url.PathEscape(id) + resource }
 
-// errUnknown is returned for stored credentials that an arena does not know.
-var errUnknown = errors.New("the arena does not know the agent")
+// errUnknown is returned for stored credentials of an agent that the arena does not
+// have.
+var errUnknown = errors.New("the arena does not have the agent")
 
 // reuse checks the credentials of an earlier run. A revoked key is replaced.
 func (e *enrollment) reuse(ctx context.Context, c *credentials) (agentView, error) {

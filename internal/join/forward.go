@@ -37,7 +37,7 @@ func newClient() *http.Client {
 	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// Name returns a name that says nothing about the machine.
+// Name returns a name that discloses nothing about the machine.
 func (f *Forward) Name() string { return "endpoint" }
 
 // Answer posts the task as it came, with its token, and returns the reply.

@@ -38,9 +38,9 @@ type Options struct {
 	OwnerToken string   // of an owner that exists; "": sign up
 	Login      string   // token of an owner who is logged in, for a new agent; "": none
 	Invite     string   // lets an owner sign up where sign-ups are not open
-	Matches    int      // stop after so many finished matches; 0: no limit
+	Matches    int      // stop after this many finished matches; 0: no limit
 	NoTest     bool     // ask the source no test question
-	PerDay     int      // pause after so many matches in a day; 0: no limit
+	PerDay     int      // pause after this many matches in a day; 0: no limit
 	Folder     string   // where credentials are kept
 	Out        io.Writer
 	Live       bool // Out is a terminal

@@ -95,7 +95,7 @@ func TestRun_firstMatch(t *testing.T) {
 }
 
 // A pause of the last run ends with the next one, and an interrupt shows how to
-// go on.
+// resume.
 func TestRun_resumes(t *testing.T) {
 	t.Parallel()
 	w, folder := newWorld(t), t.TempDir()
@@ -161,7 +161,7 @@ func TestRun_pausesItself(t *testing.T) {
 		}
 		switch calls.Add(1) {
 		case 3:
-			return "fine", nil // the count begins anew
+			return "fine", nil // the count starts again
 		case 5:
 			return "", fmt.Errorf("%w: not found", arenaagent.ErrUnavailable)
 		}
@@ -211,7 +211,7 @@ func TestRun_matches(t *testing.T) {
 	}
 }
 
-// --per-day counts over runs and begins anew the next day.
+// --per-day counts over runs and starts again the next day.
 func TestRun_perDay(t *testing.T) {
 	t.Parallel()
 	w, folder := newWorld(t), t.TempDir()
@@ -304,7 +304,7 @@ func TestRun_refused(t *testing.T) {
 		t.Errorf("%d keys were issued", n)
 	}
 	change(func() { w.retired = true })
-	if p := start(nil); !strings.Contains(p.out.String(), "does not know the agent stub-abcde") {
+	if p := start(nil); !strings.Contains(p.out.String(), "no longer has the agent stub-abcde") {
 		t.Errorf("printed\n%s", p.out)
 	}
 	change(func() { w.noAgents, w.owners = true, map[string]bool{} }) // another database

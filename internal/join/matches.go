@@ -223,7 +223,7 @@ func (ms *matches) summary() string {
 	return b.String()
 }
 
-// split returns the agent's seat and those of the others.
+// split returns the agent's seat and the other seats.
 func (s snapshot) split(agentID string) (own seat, others []seat) {
 	for _, o := range s.Seats {
 		if o.AgentID == agentID {

@@ -40,7 +40,8 @@ type Model struct {
 	form   atomic.Int32 // that the endpoint accepts
 }
 
-// The forms of a request, from what is wanted to what every endpoint knows.
+// The forms of a request, from the preferred one to the one that every endpoint
+// accepts.
 const (
 	streamWithUsage int32 = iota
 	streamOnly
@@ -99,8 +100,8 @@ type passingError struct {
 // Unwrap returns the error.
 func (p passingError) Unwrap() error { return p.error }
 
-// Answer requests one completion. Its streamed text becomes events. What may pass
-// is tried again, while there is time.
+// Answer requests one completion. Its streamed text becomes events. Temporary
+// errors are retried while there is time.
 func (m *Model) Answer(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
 	messages := []chatMessage{{"system", m.prompt}, {"user", promptFor(task)}}
 	for attempt := 1; ; attempt++ {

@@ -24,8 +24,8 @@ ANSWER: your answer`
 // closing matches what a reader might take for the end of the task.
 var closing = regexp.MustCompile(`(?i)<(\s*/\s*task)`)
 
-// promptFor returns the text of a task for a program or a model. It stands between
-// tags whose name no author of the text can know. A closing tag without that name
+// promptFor returns the text of a task for a program or a model, between tags whose
+// name no author of the text can guess. A closing tag without that name
 // could still mislead a model, or the reader of an older prompt, so it is escaped.
 func promptFor(task *arenaagent.Task) string {
 	tag := "task-" + strings.ToLower(rand.Text()[:16])
@@ -61,8 +61,8 @@ func textOf(task *arenaagent.Task) string {
 	return b.String()
 }
 
-// previousOf returns what a task says about the answer before it. A move of a game
-// has no points: they come at the end of the game.
+// previousOf describes the previous answer for a task. A move of a game has no
+// points: they come at the end of the game.
 func previousOf(task *arenaagent.Task, p *arenaagent.Previous) string {
 	switch {
 	case p.Error != "":
@@ -77,9 +77,10 @@ func previousOf(task *arenaagent.Task, p *arenaagent.Previous) string {
 	return fmt.Sprintf("Your previous round: %s, %g points\n", p.Outcome, p.Points)
 }
 
-// answerIn returns the answer in a text as it was written, "" without one. Which move
-// or option it names is for the arena to decide, which says why it refuses one: a
-// guess here would play what nobody chose. marked reports whether the text marked it.
+// answerIn returns the answer in a text as it was written, "" without one. The
+// arena decides which move or option it names, and explains refusals. A guess here
+// could play a move that the model did not choose. marked reports whether the text
+// marked the answer.
 func answerIn(text string, task *arenaagent.Task, tokens int64) (answer arenaagent.Answer, marked bool) {
 	text = modeltext.Clean(text)
 	value, marked := modeltext.Answer(text)

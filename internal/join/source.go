@@ -15,7 +15,7 @@ type Source interface {
 	Name() string
 
 	// Answer answers one task before ctx ends. Errors choose the status of the
-	// reply as those of an arenaagent.Handler do.
+	// reply, as in an arenaagent.Handler.
 	Answer(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error)
 }
 
@@ -34,9 +34,9 @@ func testTask() *arenaagent.Task {
 	}
 }
 
-// try asks a source one question before the arena hears of the agent: a wrong key or
-// a program that cannot start would lose rated rounds. What may pass, such as an
-// endpoint that is busy, is printed and ends nothing.
+// try asks a source one question before it registers the agent: a wrong key or a
+// program that cannot start would lose rated rounds. A temporary error, such as a
+// busy endpoint, is only printed.
 func try(ctx context.Context, source Source, b *board) error {
 	if _, forwards := source.(*Forward); forwards {
 		return nil // its endpoint answers only what the arena has signed

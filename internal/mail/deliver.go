@@ -56,7 +56,7 @@ func (m *Mailer) deliver(ctx context.Context, q arena.QueuedMail) (reached bool,
 	case refused:
 		log.WarnContext(ctx, "mail given up: the owner has to enter another address", "error", err)
 	case !q.NextAt.Before(q.GiveUpAt):
-		log.ErrorContext(ctx, "mail given up: find out what is wrong with the server in ARENA_SMTP by arena config --check; the owner can then ask for another mail", "error", err)
+		log.ErrorContext(ctx, "mail given up: run arena config --check to find the fault of the server in ARENA_SMTP; the owner can then request another mail", "error", err)
 	default:
 		log.WarnContext(ctx, "mail not sent; it is tried again", "next_at", q.NextAt, "error", err)
 		return false, nil

@@ -70,7 +70,7 @@ func New(o Options) (*Mailer, error) {
 	return &Mailer{o: o}, nil
 }
 
-// now is the clock in the form that is stored.
+// now returns the current time in UTC, truncated to milliseconds.
 func (m *Mailer) now() time.Time { return m.o.Now().UTC().Truncate(time.Millisecond) }
 
 func (m *Mailer) queue(ctx context.Context, q arena.QueuedMail, kept time.Duration) error {
@@ -86,8 +86,8 @@ func (m *Mailer) Confirm(ctx context.Context, o arena.Owner) error {
 }
 
 // Reset queues a mail with a link for each owner that has confirmed the address.
-// Whether there is one is looked up when it is delivered, so that
-// this call does not show it. Errors are those of Confirm.
+// The owners are looked up at delivery, so that this call does not disclose
+// whether any exist. It returns the same errors as Confirm.
 func (m *Mailer) Reset(ctx context.Context, address string) error {
 	return m.queue(ctx, arena.QueuedMail{Kind: arena.MailReset, Address: address}, resetKept)
 }

@@ -160,7 +160,7 @@ func TestMailer_Deliver_once(t *testing.T) {
 			t.Fatal(err)
 		}
 		run(t, m, 10*time.Second)
-		if len(s.at) != 2 { // one in each run while the server is away
+		if len(s.at) != 2 { // one in each run while the server is down
 			t.Errorf("%d attempts", len(s.at))
 		}
 		s.err = nil

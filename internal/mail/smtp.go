@@ -113,7 +113,7 @@ type Message struct {
 // RefusedError is the error of a server that will never deliver a message.
 type RefusedError struct{ Code int }
 
-// Error returns the code alone: what the server writes may name the address.
+// Error returns only the code, because the server's text may contain the address.
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the server refuses the recipient (%d)", e.Code)
 }

@@ -80,7 +80,7 @@ func pauseWords(g arena.Agent, reason arena.PauseReason) (why, cure string) {
 		return fmt.Sprintf("it failed %d rounds in a row.", g.PauseAfter), "find the failure in its requests, rehearse, and resume it in the console."
 	case arena.PauseHealth:
 		return "its endpoint failed three health checks in a row" + because(g) + ".",
-			"get the endpoint to answer. The pause ends by itself after two checks in a row that succeed."
+			"get the endpoint to answer. The pause ends automatically after two successful checks in a row."
 	case arena.PauseExpired:
 		return "its endpoint has never passed a check" + because(g) + ".", "correct the endpoint, and check it in the console. The pause ends when a check passes."
 	case arena.PauseAdmin:

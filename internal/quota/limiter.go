@@ -40,8 +40,7 @@ func newLimiter(n int, per time.Duration) *limiter {
 	return &limiter{rate: rate.Every(per / time.Duration(n)), burst: n, young: map[string]*rate.Limiter{}}
 }
 
-// share is one of the buckets that count a caller: its own, or that of the site
-// that it belongs to.
+// share is one of the buckets that count a caller: its own, or its site's.
 type share struct {
 	key    string
 	factor int // how many times the allowance of one caller
@@ -147,8 +146,8 @@ type Slots struct {
 	open map[string]int
 }
 
-// NewSlots allows an address most of what the refusal names, any number for
-// most <= 0.
+// NewSlots returns Slots that allow an address most at a time, or any number for
+// most <= 0. The error of a refusal is refusal, followed by the number.
 func NewSlots(most int, refusal string) *Slots {
 	return &Slots{most: most, refusal: refusal, open: map[string]int{}}
 }

@@ -38,7 +38,7 @@ type Limits struct {
 	BytesPerMinute    int // in both directions, to each of the two
 }
 
-// DefaultLimits returns those of docs/rules.md.
+// DefaultLimits returns the limits in docs/rules.md.
 func DefaultLimits() Limits {
 	return Limits{
 		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, ChecksPerHost: 240, RehearsalsPerHour: 12, PasswordsPerHour: 60,
@@ -63,7 +63,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Set holds the quotas of one node. Those that count over all nodes say so.
+// Set holds the quotas of one node. Some count over all nodes, as documented there.
 type Set struct {
 	Limits Limits
 
@@ -179,9 +179,8 @@ func (q *Quota) Take(ctx context.Context, caller string) error {
 	return nil
 }
 
-// Charge uses what the caller has used of a quota that counts milliseconds,
-// also when it has less. The other nodes count it in parts of a second until the
-// caller has none.
+// Charge takes used milliseconds from the caller's quota, even if it has less left.
+// The other nodes count them in parts of a second until the quota is used up.
 func (q *Quota) Charge(ctx context.Context, caller string, used time.Duration) {
 	of := q.shares(caller)
 	q.local.charge(of, int(used.Milliseconds()), q.o.Now())

@@ -1,7 +1,6 @@
 package script
 
-// Pids returns the processes of the pool: those of scripts that run, and idle
-// ones.
+// Pids returns the processes of the pool, busy and idle.
 func (p *Pool) Pids() []int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

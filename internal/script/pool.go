@@ -15,8 +15,8 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// What a worker may use when Options do not say otherwise. The counted limits
-// of the interpreter are well below: these end what it cannot count.
+// The default limits of a worker. The counted limits of the interpreter are well
+// below; these limits end what the interpreter cannot count.
 const (
 	defaultMemory  = 384 << 20
 	defaultCPU     = 10 * time.Second
@@ -154,7 +154,8 @@ func (p *Pool) Run(ctx context.Context, s arena.Script) ([]arena.CallResult, err
 	return nil, fmt.Errorf("run a script: %w", err)
 }
 
-// run runs a script once, holding so many slots. A fresh run gets a new worker.
+// run runs a script once, holding the given number of slots. A fresh run gets a
+// new worker.
 func (p *Pool) run(ctx context.Context, s arena.Script, slots int, fresh bool) ([]arena.CallResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -53,8 +53,8 @@ func (w *process) alive() bool {
 	}
 }
 
-// processorTime returns what the process has used so far. On systems where that
-// cannot be read it is known once the process has exited.
+// processorTime returns the processor time used so far. On systems that do not show
+// it, it is available once the process has exited.
 func (w *process) processorTime() time.Duration {
 	if !w.alive() && w.cmd.ProcessState != nil {
 		return w.cmd.ProcessState.UserTime() + w.cmd.ProcessState.SystemTime()
@@ -197,7 +197,7 @@ func (x *exchange) talk(w *process, s arena.Script) {
 	}
 }
 
-// request returns what a worker gets of a script: not whose it is.
+// request returns the request to a worker for a script, without its owner.
 func request(s arena.Script) wire.Request {
 	return wire.Request{Source: s.Source, Function: s.Function, Calls: s.Calls, Budget: s.Budget, StopOnError: s.StopOnError, Game: s.Game}
 }

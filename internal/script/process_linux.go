@@ -30,7 +30,7 @@ func yield(pid int) error {
 	return nil
 }
 
-// usage is what a process uses.
+// usage is the resource usage of a process.
 type usage struct {
 	memory int64 // resident bytes
 	cpu    time.Duration

@@ -17,7 +17,7 @@ func TestPool_Niceness(t *testing.T) {
 	if _, err := answers.Run(t.Context(), script); err != nil {
 		t.Fatal(err)
 	}
-	script.Game = true // its function is none of a game, which the worker says
+	script.Game = true // its function is not a game's, which the worker reports
 	if _, err := games.Run(t.Context(), script); err != nil {
 		t.Fatal(err)
 	}

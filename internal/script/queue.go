@@ -10,9 +10,8 @@ import (
 
 // queue shares the workers of a pool among owner groups. Scripts of rated
 // matches run before others. Among each of the two, the groups take turns, so
-// that a group with many scripts delays another one by one of them. The group of
-// an owner who has used up the quota waits until no other script that is not
-// rated does.
+// that a group with many scripts delays another group by only one of them. The group
+// of an owner who has used up the quota waits until no other unrated script waits.
 type queue struct {
 	quota Quota // nil: there is none
 

@@ -55,7 +55,7 @@ type Provider struct {
 	failedAt time.Time
 }
 
-// discovered is what the provider says of itself.
+// discovered is the provider's metadata.
 type discovered struct {
 	provider *oidc.Provider
 	oauth    oauth2.Config
@@ -97,8 +97,8 @@ func (p *Provider) Ready(ctx context.Context) error {
 	return err
 }
 
-// discover returns what the provider says of itself. What was found stays in use
-// while the provider is unavailable.
+// discover returns the provider's metadata. Cached metadata stays in use while the
+// provider is unavailable.
 func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -235,7 +235,7 @@ func (p *Provider) person(ctx context.Context, d *discovered, tokens *oauth2.Tok
 	return p.o.Person(claims, more)
 }
 
-// refused logs why a sign-in does not count. The person learns nothing of it.
+// refused logs why a sign-in failed. The person does not see the reason.
 func (p *Provider) refused(ctx context.Context, reason error) error {
 	p.o.Logger.WarnContext(ctx, "sign-in refused", "reason", reason)
 	return &arena.Error{Code: arena.CodeUnauthorized, Message: "the sign-in failed; begin again", Err: reason}

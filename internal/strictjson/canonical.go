@@ -107,8 +107,8 @@ func (p *plainReader) text() (content []byte, ok bool) {
 	return nil, false
 }
 
-// number reads what the form's own printing of a number gives back, except
-// for those with an exponent.
+// number reads numbers that the canonical form prints unchanged, except for numbers
+// with an exponent.
 func (p *plainReader) number() bool {
 	from, start := p.i, len(p.out)
 	for p.i < len(p.data) && (p.data[p.i] == '-' || p.data[p.i] == '.' || '0' <= p.data[p.i] && p.data[p.i] <= '9') {

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A form of the fast path is that of the library. Canonical returns what the
+// The fast path returns the same form as the library. Canonical returns what the
 // library returns, or fails where it fails.
 func sameAsLibrary(t interface {
 	Helper()

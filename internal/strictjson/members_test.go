@@ -66,7 +66,7 @@ func TestReader_Members(t *testing.T) {
 	stop := errors.New("enough")
 	var r strictjson.Reader
 	if err := r.Members([]byte(`{"a":1,"b":2}`), func(string, []byte) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("error %v, want that of the function", err)
+		t.Errorf("error %v, want the function's", err)
 	}
 	for range 2 { // the same reader, after an error
 		got := ""

@@ -21,10 +21,9 @@ func Unmarshal(data []byte, v any) error {
 	return decode(data, v, jsonv2.RejectUnknownMembers(true))
 }
 
-// UnmarshalOpen decodes one JSON value into v and passes over members that v
-// does not have, but for those that differ from one of names only in case:
-// such a text says different things to different readers. names are v's own
-// top-level members.
+// UnmarshalOpen decodes one JSON value into v and ignores members that v does not
+// have. It refuses members that differ from one of names only in case, because
+// parsers disagree on them. names are v's own top-level members.
 func UnmarshalOpen(data []byte, v any, names ...string) error {
 	if err := decode(data, v); err != nil {
 		return err
@@ -126,7 +125,7 @@ func plain(err error) error {
 	return errors.New(s)
 }
 
-// semantic is for what is JSON, but not what was asked for.
+// semantic is for valid JSON of an unexpected form.
 func semantic(wrong *jsonv2.SemanticError) error {
 	where := ""
 	if wrong.JSONPointer != "" {

@@ -16,8 +16,8 @@ import (
 // Languages without integers write the others.
 type Whole int64
 
-// maxWhole bounds what is not written in digits alone: a double holds whole
-// numbers exactly up to here.
+// maxWhole bounds numbers that are not written in digits alone: a double holds
+// whole numbers exactly up to here.
 const maxWhole = 1 << 53
 
 // UnmarshalJSON reads a number; null changes nothing.

@@ -225,7 +225,7 @@ func stamp(t time.Time) string {
 
 func elo(m arena.MilliElo) float64 { return float64(m) / 1000 }
 
-// text returns bytes as text; those that are none are left out.
+// text returns bytes as text, or "" if they are not UTF-8.
 func text(b []byte) string {
 	if !utf8.Valid(b) {
 		return ""

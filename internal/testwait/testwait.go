@@ -15,8 +15,7 @@ func Until(t testing.TB, what string, cond func() bool) {
 	Every(t, 20*time.Millisecond, what, cond)
 }
 
-// Every is Until that looks less often: for states of which each look costs
-// something.
+// Every is Until with a longer interval, for states that are expensive to read.
 func Every(t testing.TB, pause time.Duration, what string, cond func() bool) {
 	t.Helper()
 	late := time.NewTimer(limit)

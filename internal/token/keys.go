@@ -230,9 +230,9 @@ func load(row arena.SigningKey, before *key) (*key, error) {
 // published reports whether the key is in the JWK set at now.
 func (k *key) published(now time.Time) bool { return k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt) }
 
-// signing returns the key that signs at now: the newest whose time has come.
-// When none has, because this node's clock is behind that of the node which
-// made the first key, it is the oldest.
+// signing returns the key that signs at now: the newest whose time has come. If
+// this node's clock is behind the clock of the node that made the first key, no
+// key's time may have come; then signing returns the oldest.
 func (r *ring) signing(now time.Time) *key {
 	var oldest *key
 	for _, k := range r.keys {

@@ -173,9 +173,9 @@ func (v *OIDCVerifier) keyFor(ctx context.Context, t *jwt.Token) (any, error) {
 	case header.KID == "":
 		return nil, errors.New("kid is needed")
 	case header.Crit != nil:
-		return nil, errors.New("crit demands what is not known here")
+		return nil, errors.New("crit names an unsupported extension")
 	case typ != "" && typ != "jwt" && typ != "at+jwt":
-		return nil, errors.New("typ is that of another kind of token")
+		return nil, errors.New("typ is for another kind of token")
 	}
 	keys, err := v.keys.with(ctx, header.KID)
 	if err != nil {

@@ -327,7 +327,7 @@ func TestOIDCVerifier_keys(t *testing.T) {
 	down := func(yes bool) { s.issuer.set(func() { s.issuer.down = yes }) }
 
 	down(true)
-	expect("the issuer is away from the start", old, arena.CodeUnavailable, 1)
+	expect("the issuer is unavailable from the start", old, arena.CodeUnavailable, 1)
 	down(false)
 	expect("too soon for another look", old, arena.CodeUnavailable, 0)
 	s.clock.add(issuerRetry)
@@ -345,9 +345,9 @@ func TestOIDCVerifier_keys(t *testing.T) {
 
 	s.clock.add(issuerFresh)
 	down(true)
-	expect("the issuer is away", rotated, "", 1)
+	expect("the issuer is unavailable", rotated, "", 1)
 	expect("not asked again", rotated, "", 0)
-	expect("nobody knows whether this key is good", old, arena.CodeUnavailable, 0)
+	expect("the key cannot be checked", old, arena.CodeUnavailable, 0)
 	s.clock.add(issuerKeep)
 	expect("too long away", rotated, arena.CodeUnavailable, 1)
 	down(false)
@@ -409,7 +409,7 @@ func TestNewOIDCVerifier(t *testing.T) {
 	}
 }
 
-// No answer of an issuer makes keys of what is none. Threat E7.
+// No answer of an issuer makes a key of anything else. Threat E7.
 func FuzzReadKeys(f *testing.F) {
 	f.Add([]byte(`{"kty":"EC","crv":"P-256","kid":"a","x":"AA","y":"AA"}`))
 	f.Add([]byte(`{"kty":"RSA","kid":"a","n":"AQAB","e":"AQAB","use":"sig"}`))

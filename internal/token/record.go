@@ -43,8 +43,8 @@ func (k *Keys) SignRecord(payload []byte) (record.Signature, error) {
 	return record.Signature{Alg: key.Alg, KID: key.KID, Value: head + ".." + base64.RawURLEncoding.EncodeToString(signature)}, nil
 }
 
-// VerifyRecord checks the signature of a match record against a JWK set (RFC
-// 7517), that of the arena which made it.
+// VerifyRecord checks the signature of a match record against the JWK set (RFC
+// 7517) of the arena that made it.
 func VerifyRecord(jwks, payload []byte, s record.Signature) error {
 	head, rest, _ := strings.Cut(s.Value, ".")
 	between, signature, ok := strings.Cut(rest, ".")
@@ -60,7 +60,7 @@ func VerifyRecord(jwks, payload []byte, s record.Signature) error {
 		return fmt.Errorf("the header of value: %w", err)
 	}
 	if header != (jwsHeader{s.Alg, s.KID, recordTyp}) {
-		return fmt.Errorf("the header of value says alg %q, kid %q, typ %q", header.Alg, header.KID, header.Typ)
+		return fmt.Errorf("the header of value has alg %q, kid %q, typ %q", header.Alg, header.KID, header.Typ)
 	}
 	method := methodOf(header.Alg)
 	if method == nil {
@@ -100,5 +100,5 @@ func publicKey(jwks []byte, h jwsHeader) (any, error) {
 		}
 		return key.Key(), nil
 	}
-	return nil, fmt.Errorf("the key set has no key %s; when the arena has rotated its keys, fetch the record anew", h.KID)
+	return nil, fmt.Errorf("the key set has no key %s; if the arena has rotated its keys, fetch the record again", h.KID)
 }

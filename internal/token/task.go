@@ -18,7 +18,7 @@ import (
 // jtiPrefix is the prefix of generated token ids.
 const jtiPrefix = "jt_"
 
-// maxSignature is the length of signatures in bytes, except for those of RS256,
+// maxSignature is the length of signatures in bytes, except for RS256 signatures,
 // which are longer.
 const maxSignature = 64
 
@@ -162,7 +162,7 @@ func headerOf(token string) ([]byte, error) {
 	return raw, nil
 }
 
-// reloadForUnknown reloads the keys to find those of another node's rotation. It
+// reloadForUnknown reloads the keys, because another node may have rotated them. It
 // does so at most every few seconds, because any client can send an unknown kid.
 func (k *Keys) reloadForUnknown(ctx context.Context) bool {
 	k.reloading.Lock()

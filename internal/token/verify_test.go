@@ -198,7 +198,7 @@ func TestKeys_Verify(t *testing.T) {
 }
 
 // loosened returns a base64 character that decodes to the same bytes when the
-// unused bits at the end are not looked at.
+// unused bits at the end are ignored.
 func loosened(last byte) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	return string(alphabet[strings.IndexByte(alphabet, last)|1])

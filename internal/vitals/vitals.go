@@ -21,7 +21,7 @@ const (
 // Name is the subject of a fact.
 type Name string
 
-// The names of facts. Each says what Value, Of and At of its Fact are.
+// The names of facts. Each comment defines Value, Of and At of its Fact.
 const (
 	Database    Name = "database"    // it answers and accepts writes; At: when it last failed to carry out an operation
 	Disk        Name = "disk"        // of Subject, a folder; Value of Of bytes are free
@@ -66,7 +66,7 @@ const (
 // silent.
 const TickSilence = time.Minute
 
-// Options are the parts of a Service. What an arena does not have is nil.
+// Options are the parts of a Service. A part that an arena does not have is nil.
 type Options struct {
 	Database    func(ctx context.Context) error // tests a write
 	LastFailure func() time.Time                // of an operation of the database, zero: none

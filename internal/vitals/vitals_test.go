@@ -39,7 +39,7 @@ func TestService_Facts(t *testing.T) {
 		"there is none":                   {func(o *Options) { o.Expires = func() time.Time { return time.Time{} } }, arena.Operations{}, Fact{Name: Certificate, Level: Critical}},
 		"agents are within reach":         {nil, arena.Operations{}, Fact{Name: Network, Level: OK}},
 		"the node is cut off":             {func(o *Options) { o.CutOff = func() bool { return true } }, arena.Operations{}, Fact{Name: Network, Level: Critical}},
-		"Redis is away":                   {func(o *Options) { o.Redis = func() bool { return false } }, arena.Operations{}, Fact{Name: Redis, Level: Warning}},
+		"Redis is unavailable":            {func(o *Options) { o.Redis = func() bool { return false } }, arena.Operations{}, Fact{Name: Redis, Level: Warning}},
 		"Redis is there":                  {func(o *Options) { o.Redis = func() bool { return true } }, arena.Operations{}, Fact{Name: Redis, Level: OK}},
 		"a node has just died":            {nil, node(arena.Node{SeenAt: ago(missed - 1)}), Fact{Name: Nodes, Level: Warning, Value: 1, Of: 2}},
 		"a node died long ago":            {nil, node(arena.Node{SeenAt: ago(missed)}), Fact{Name: Nodes, Level: OK, Value: 1, Of: 1}},

@@ -18,7 +18,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// What a failed call is a matter of.
+// The causes of a failed call.
 var (
 	ErrCredentials = errors.New("the service refuses the credentials")
 	ErrBucket      = errors.New("there is no such bucket")
@@ -29,7 +29,7 @@ var (
 // Options name the bucket and the account. Bucket, Key and Secret are required.
 type Options struct {
 	Endpoint *url.URL // of the service; nil: Amazon S3
-	Region   string   // "": that of the bucket, by asking the service
+	Region   string   // "": asks the service for the bucket's region
 	Key      string   // id of the access key
 	Secret   string
 	Session  string // token of temporary credentials, "" otherwise
@@ -166,7 +166,7 @@ func (b *Bucket) key(prefix, name string) string {
 	return strings.TrimSuffix(prefix, "/") + "/" + name
 }
 
-// explain adds what a failed call is a matter of.
+// explain adds the cause of a failed call.
 func explain(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return cmp.Or(context.Cause(ctx), err)

@@ -121,7 +121,7 @@ func TestSlow_Bucket(t *testing.T) {
 		Fill: func(_ context.Context, file string) (backup.Contents, error) {
 			restored, err := os.ReadFile(file)
 			if !bytes.Equal(restored, copied) {
-				t.Errorf("restored %d bytes that are not those of the newest backup", len(restored))
+				t.Errorf("restored %d bytes that differ from the newest backup", len(restored))
 			}
 			return backup.Contents{}, err
 		},

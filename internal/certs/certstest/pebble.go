@@ -64,8 +64,8 @@ func FreeAddr(t testing.TB) string {
 }
 
 // Start starts Pebble at addr for the test. It validates names at two ports of
-// this machine: TLS-ALPN-01 at that of tlsAddr, HTTP-01 at that of httpAddr. Without
-// the program the test is skipped, unless the comma list ARENA_TEST_REQUIRE names
+// this machine: TLS-ALPN-01 at the port of tlsAddr, HTTP-01 at the port of
+// httpAddr. Without the program the test is skipped, unless the comma list ARENA_TEST_REQUIRE names
 // pebble: then it fails.
 func Start(t testing.TB, addr, tlsAddr, httpAddr string) *Pebble {
 	t.Helper()

@@ -40,7 +40,7 @@ type Mail struct {
 type Options struct {
 	Certificate string // PEM file of certificate and key; "": no TLS
 	Implicit    bool   // TLS from the first byte, not STARTTLS
-	Password    string // of the user arena; "": nobody signs in
+	Password    string // of the user arena; "": no sign-in
 }
 
 // Start starts a server on a free port of this machine for the test. Without
@@ -101,8 +101,8 @@ func Start(t *testing.T, o Options) *Server {
 	return s
 }
 
-// findPython returns a Python that has aiosmtpd: the first on PATH, else that of the
-// system, where the packages of apt are.
+// findPython returns a Python that has aiosmtpd: the first on PATH, else the
+// system's, which has the packages of apt.
 func findPython(t *testing.T) (string, error) {
 	t.Helper()
 	var problems []error

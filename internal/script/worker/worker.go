@@ -116,7 +116,7 @@ func warm(engine *sandbox.Engine) error {
 // The interpreter of one has about 600 KiB.
 const maxGames = 8
 
-// programs compiles sources and keeps those of games.
+// programs compiles sources and caches the programs of games.
 type programs struct {
 	engine *sandbox.Engine
 	games  []keptGame // the last one was used last
@@ -157,7 +157,7 @@ func (p *programs) compile(r wire.Request) (call, error) {
 	}, nil
 }
 
-// run runs a script and writes its replies. The error is that of out.
+// run runs a script and writes its replies. It returns write errors of out.
 func (p *programs) run(r wire.Request, out io.Writer) error {
 	done := wire.Reply{Kind: wire.Done}
 	call, err := p.compile(r)

@@ -22,7 +22,7 @@ const lengthSize = 4
 // ErrFrame is returned for a frame that breaks the format.
 var ErrFrame = errors.New("malformed frame")
 
-// Request is a request to a worker to run a script. Its members are those of
+// Request is a request to a worker to run a script, with the members of
 // arena.Script.
 type Request struct {
 	Source      string            `json:"source"`
