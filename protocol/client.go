@@ -20,7 +20,7 @@ import (
 
 // The limits of every request to an untrusted endpoint.
 const (
-	// MaxBody is the most that is read of a reply unless a Request says less.
+	// MaxBody is the limit for the body of a reply, unless a Request sets a lower one.
 	MaxBody = 64 << 10
 	// MaxHeader is the most that is read of a reply's head, 1xx included.
 	MaxHeader = 16 << 10
@@ -44,9 +44,9 @@ type ClientOptions struct {
 // Client makes requests to agents' endpoints: HTTP/1.1, no proxy, no redirect,
 // no decompression, no cookies, no upgrade, and nothing is ever sent twice
 // (threats S3, S4, S6, R1 to R4, R9 to R11). Replies are read by net/http's
-// ReadResponse; connections are the Client's own, because those of net/http
-// take two goroutines each while an agent thinks, and two more turns of the
-// scheduler before a request leaves. It is safe for concurrent use.
+// ReadResponse; connections are the Client's own, because a connection of net/http
+// takes two goroutines while an agent thinks, and two more turns of the scheduler
+// before a request leaves. It is safe for concurrent use.
 type Client struct {
 	pool    *pool
 	setup   time.Duration
@@ -106,10 +106,9 @@ func (c *Client) Close() {
 // CloseIdle drops idle connections.
 func (c *Client) CloseIdle() { c.pool.close() }
 
-// Warm sees to it that the next request to an endpoint finds a connection, TLS
-// included, and does not wait for it: no request of a round shall leave later
-// than the others because its agent is far away. The request itself
-// reports errors.
+// Warm opens a connection, TLS included, for the next request to an endpoint, and
+// does not wait for it. So no request of a round leaves later than the others
+// because its agent is far away. The request itself reports errors.
 func (c *Client) Warm(endpoint string) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -315,7 +314,7 @@ func (c *Call) wrote(err error) {
 	}
 }
 
-// read reads the reply, of which something has come.
+// read reads the reply once its first bytes have arrived.
 func (c *Call) read() (err error) {
 	c.again, err = c.conn.reply(&c.x, c.method, c.maxBody, c.stream)
 	return err
@@ -388,7 +387,7 @@ func unconnected(ctx context.Context, err error) Failure {
 	}
 }
 
-// broken names what the error of a read means for the outcome table.
+// broken returns the failure in the outcome table for a read error.
 func broken(ctx context.Context, err error, x *Exchange) Failure {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):

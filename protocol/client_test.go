@@ -127,8 +127,8 @@ func TestClient_Do_no_proxy(t *testing.T) {
 	}
 }
 
-// Threat R9: a POST on a connection that the server closed meanwhile is lost,
-// not sent again by itself.
+// Threat R9: a POST on a connection that the server has closed meanwhile is lost and
+// not sent again automatically.
 func TestClient_Do_never_sends_twice(t *testing.T) {
 	t.Parallel()
 	var posts atomic.Int32

@@ -79,7 +79,7 @@ func (g *Guard) Endpoint(ctx context.Context, field, raw string) (canonical, key
 		}
 	}
 	if u.Scheme == "http" && !g.http && (len(addrs) == 0 || slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !g.local(a) })) {
-		return "", "", invalid("an endpoint on the internet begins with https://, so that nobody on the way reads or changes tasks and answers").at(field)
+		return "", "", invalid("an endpoint on the internet must begin with https://: over http://, others on the network can read and change tasks and answers").at(field)
 	}
 	return u.String(), g.keyOf(u, addrs, port), nil
 }
@@ -172,7 +172,7 @@ type host struct {
 	addr netip.Addr
 }
 
-// String returns the host as it stands in a URL.
+// String returns the host in the form of a URL.
 func (h host) String() string {
 	switch {
 	case !h.addr.IsValid():

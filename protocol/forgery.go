@@ -47,7 +47,7 @@ func (t TokenForgeries) List() []Forgery {
 		},
 		{
 			ID: "token.none", What: "a token with alg none", Clause: t.Clause,
-			Cure: "Name the algorithms that you take: those of the key set, ES256 by default.",
+			Cure: "List the algorithms that you accept: the key set's, ES256 by default.",
 			Send: t.Signed(func(c arena.TaskClaims) (string, error) { return unsigned(t.Sign(c)) }),
 		},
 		{

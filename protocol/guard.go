@@ -30,7 +30,7 @@ type GuardOptions struct {
 	// "host:port"; an agent there would be the arena playing against itself.
 	OwnHosts []string
 	// Resolver resolves names, in checks and when dialling; default is Go's own
-	// resolver, which unlike that of some C libraries takes 127.1 for a name.
+	// resolver, which treats 127.1 as a name, unlike some C libraries.
 	Resolver *net.Resolver
 }
 

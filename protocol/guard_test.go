@@ -129,7 +129,7 @@ func TestGuard_CheckEndpoint_http(t *testing.T) {
 		switch {
 		case !c.refuse && err != nil:
 			t.Errorf("%+v: %s: %v", c.o, c.in, err)
-		case c.refuse && (arena.CodeOf(err) != arena.CodeEndpointInvalid || !strings.Contains(fieldText(err), "begins with https://")):
+		case c.refuse && (arena.CodeOf(err) != arena.CodeEndpointInvalid || !strings.Contains(fieldText(err), "must begin with https://")):
 			t.Errorf("%+v: %s: %v, want endpoint_invalid", c.o, c.in, err)
 		}
 	}

@@ -29,8 +29,8 @@ var errBusy = errors.New("too many requests to this address, which do not reach 
 type standing int
 
 const (
-	proven   standing = iota // its last reply, or its last health check, was that of an agent
-	suspect                  // its last reply was not that of an agent
+	proven   standing = iota // an agent sent its last reply or passed its last health check
+	suspect                  // its last reply did not come from an agent
 	unproven                 // it did not pass its last health check
 )
 

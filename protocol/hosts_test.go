@@ -125,7 +125,7 @@ func TestClient_Do_unproven_unreached(t *testing.T) {
 }
 
 // Threat N3: a name that moved away from its agent loses its standing with the
-// first reply that is none, and gets it back with the first that is one.
+// first reply that is not an agent's, and gets it back with the first that is.
 func TestClient_Do_suspect(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -182,7 +182,7 @@ func TestClient_Warm_suspect(t *testing.T) {
 	}
 }
 
-// A certificate for its name shows that a host belongs to whoever registered
+// A certificate for its name shows that a host belongs to the owner that registered
 // it, whatever it replies.
 func TestHosts_note_certificate(t *testing.T) {
 	t.Parallel()

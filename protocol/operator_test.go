@@ -11,9 +11,8 @@ import (
 	"github.com/agora-arena/arena/protocol"
 )
 
-// The operator's service may stand on this machine; it cannot send the arena
-// on to another place, fill its memory by the head of a reply, or be anyone
-// whose certificate nobody trusts.
+// The operator's service may run on this machine. It cannot redirect the arena or
+// fill its memory with the head of a reply, and it needs a trusted certificate.
 func TestNewOperatorClient(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -34,8 +34,8 @@ func Judge(x Exchange) (v Verdict, decided bool) {
 	return Verdict{}, false
 }
 
-// failed decides by the failure alone. It leaves undecided what came with a
-// body that is cut or too large: there the status may still decide.
+// failed decides by the failure alone. It does not decide on a body that is cut or
+// too large, for which the status may still decide.
 func failed(f Failure) (Verdict, bool) {
 	v := Verdict{Reason: string(f), Detail: explain(f)}
 	switch f {
@@ -98,12 +98,12 @@ func Unreadable(x Exchange) (reason, detail string) {
 	return "", ""
 }
 
-// plainEncoding reports whether a Content-Encoding is none at all.
+// plainEncoding reports whether a Content-Encoding means no encoding.
 func plainEncoding(encoding string) bool {
 	return encoding == "" || strings.EqualFold(encoding, "identity")
 }
 
-// isEventStream reports whether a Content-Type is that of server-sent events.
+// isEventStream reports whether a Content-Type means server-sent events.
 func isEventStream(contentType string) bool {
 	media, _, err := mime.ParseMediaType(contentType)
 	return err == nil && media == "text/event-stream"
@@ -151,7 +151,7 @@ func explain(f Failure) string {
 	case FailLate:
 		return "the reply came after the time limit"
 	case FailHTTP:
-		return "what came back is not an HTTP reply"
+		return "the reply is not HTTP"
 	case FailHeaders:
 		return fmt.Sprintf("the head of the reply is over %d KiB", MaxHeader>>10)
 	case FailTruncated:

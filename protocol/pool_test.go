@@ -149,8 +149,8 @@ func TestClient_Do_more_than_asked(t *testing.T) {
 	}
 }
 
-// Who waits for a connection and is handed one that has ended meanwhile gets
-// another.
+// A caller that waits for a connection and receives one that has ended meanwhile
+// gets another.
 func TestPool_hands_on_what_works(t *testing.T) {
 	t.Parallel()
 	first := make(chan net.Conn, 1)
@@ -177,7 +177,7 @@ func TestPool_hands_on_what_works(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := held.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Fatalf("the connection goes on: %v", err)
+		t.Fatalf("the connection stays open: %v", err)
 	}
 	done := make(chan Exchange)
 	go func() { done <- client.Do(t.Context(), request(server.URL())) }()
@@ -214,7 +214,8 @@ func TestPool_freed_at_timeout(t *testing.T) {
 	}
 }
 
-// What a caller gives up is closed; nobody else gets the late reply.
+// A connection that a caller gives up is closed; no other caller gets the late
+// reply.
 func TestClient_Do_cancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -328,7 +329,7 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// A reply to a request that nobody reads to its end counts all the same.
+// A reply counts even if the server did not read the request to its end.
 func TestClient_Do_reply_before_the_end_of_the_request(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -470,8 +471,8 @@ func TestClient_Warm_fails(t *testing.T) {
 	})
 }
 
-// A reply to HEAD has no body, whatever length it names, and the connection
-// goes on.
+// A reply to HEAD has no body, whatever length it names, and the connection stays
+// in use.
 func TestClient_Do_head(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

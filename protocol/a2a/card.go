@@ -21,7 +21,7 @@ const (
 	cardLimit = 5 * time.Second // from dialling to the last byte
 )
 
-// The bounds of what an agent may declare of itself.
+// The bounds of an agent's declarations about itself.
 const (
 	maxURL         = 2048
 	maxTenant      = 256

@@ -133,8 +133,8 @@ func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.
 	return t.run, nil
 }
 
-// sign makes the token of a task. Its body hash is that of the data part in the
-// form of RFC 8785: an A2A library gives the agent the value of a part, not its
+// sign makes the token of a task. Its body hash covers the data part in the form of
+// RFC 8785, because an A2A library passes the agent the value of a part, not its
 // bytes.
 func (d *Driver) sign(a *arena.Attempt, data []byte) (string, error) {
 	canonical, err := strictjson.Canonical(data)

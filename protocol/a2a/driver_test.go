@@ -157,7 +157,7 @@ func TestDriver_message(t *testing.T) {
 				ids[q.Params.Message.MessageID] = true
 				contexts = append(contexts, q.Params.Message.ContextID)
 			}
-			if len(ids) != 4 { // the questions to a judge have those of the first round here
+			if len(ids) != 4 { // the questions to a judge reuse the ids of the first round here
 				t.Errorf("ids of messages %v", ids)
 			}
 			if contexts[0] != contexts[1] || contexts[1] != contexts[2] || contexts[0] == contexts[3] || contexts[4] == contexts[5] || contexts[0] == contexts[4] || len(contexts[0]) != 36 {

@@ -8,7 +8,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// Whatever a card is, the arena calls no other origin than that of the card.
+// Whatever a card contains, the arena calls only the card's own origin.
 func FuzzReadCard(f *testing.F) {
 	for _, s := range []string{
 		card(v10, "https://a.example/rpc", true), card(v03, "https://a.example/rpc", false), card(v10, "https://b.example", false),

@@ -31,8 +31,8 @@ func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
 }
 
 // CheckEndpoint reads the card of an endpoint that is being registered. The error
-// is an *arena.Error about the endpoint: what came back is not a card that the
-// arena can use. An endpoint that cannot be reached now is accepted: its health
+// is an *arena.Error about the endpoint if the reply is not a card that the arena can
+// use. An endpoint that cannot be reached now is accepted: its health
 // checks report that.
 func (d *Driver) CheckEndpoint(ctx context.Context, endpoint string) error {
 	_, x, err := d.readCard(ctx, endpoint, protocol.Request{Limit: cardLimit, WholeCall: true, Unproven: true})

@@ -117,7 +117,7 @@ const maxEvent = maxReply
 var errEvent = errors.New("an event of the stream is over 256 KiB")
 
 // readStream calls event with the data of each server-sent event until it returns
-// false or the body ends. The error is that of a failed read, or errEvent.
+// false or the body ends. It returns the error of a failed read, or errEvent.
 func readStream(body io.Reader, event func(data []byte) (more bool)) error {
 	lines := bufio.NewReaderSize(body, 4<<10)
 	var data []byte
@@ -147,7 +147,7 @@ func readStream(body io.Reader, event func(data []byte) (more bool)) error {
 	}
 }
 
-// readLine reads a line of at most so many bytes, without its end.
+// readLine reads a line of limited length, without its end.
 func readLine(r *bufio.Reader, most int) ([]byte, error) {
 	var line []byte
 	for {

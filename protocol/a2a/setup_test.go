@@ -107,7 +107,7 @@ func task1(state, rest string) string {
 	return `{"task":` + task0(state, rest) + `}`
 }
 
-// task0 is a task by itself.
+// task0 is a task alone.
 func task0(state, rest string) string {
 	return `{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_` + state + `"` + rest + `}`
 }

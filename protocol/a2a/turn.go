@@ -147,7 +147,7 @@ func (t *turn) judge(m method) (v protocol.Verdict, decided bool) {
 	x := t.x
 	cut := x.Streamed && (x.Failure == protocol.FailTruncated || x.Failure == protocol.FailDropped)
 	if !cut || t.taskID == "" { // the task of a stream that broke can be looked at
-		if isPlainText(x.ContentType) { // that of libraries for Go, which state no type
+		if isPlainText(x.ContentType) { // sent by libraries for Go, which state no type
 			x.ContentType = "application/json"
 		}
 		if v, decided := protocol.Judge(x); decided {

@@ -204,7 +204,7 @@ func readReply(body []byte, v version, m method) (u update, failed *rpcError, er
 	return u, nil, u.check()
 }
 
-// readInto reads an object; null is none.
+// readInto reads an object; null counts as missing.
 func readInto(result json.RawMessage, into any) error {
 	return strictjson.UnmarshalOpen(result, into)
 }

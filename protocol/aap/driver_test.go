@@ -183,7 +183,7 @@ func TestDriver_Prepare_errors(t *testing.T) {
 	broken := errors.New("no key")
 	d := newDriver(t, func(arena.TaskClaims) (string, error) { return "", broken })
 	if _, err := d.Prepare(t.Context(), fullAttempt("http://127.0.0.1/")); !errors.Is(err, broken) {
-		t.Errorf("error %v, want that of the signer", err)
+		t.Errorf("error %v, want the signer's", err)
 	}
 	if _, err := d.Prepare(t.Context(), fullAttempt("")); err == nil {
 		t.Error("an attempt without endpoint was prepared")

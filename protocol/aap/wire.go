@@ -20,7 +20,7 @@ type healthReply struct {
 	MaxConcurrent strictjson.Whole `json:"max_concurrent"`
 }
 
-// The bounds of what an agent may declare of itself.
+// The bounds of an agent's declarations about itself.
 const (
 	maxConcurrent      = 1000
 	maxDeclaredLatency = time.Hour

@@ -29,7 +29,7 @@ const (
 	actionProofs     = "proofs.get"
 )
 
-// The bounds of what one answer holds. All answers fit into a message.
+// The bounds of one answer. All answers fit into a message.
 const (
 	maxText       = 64   // bytes of each parameter
 	directoryPage = 20   // agents, unless limit says otherwise
@@ -53,9 +53,9 @@ type Reads interface {
 // more than maxEvents events.
 type Record func(ctx context.Context, matchID string, maxEvents int64) (record.Signed, error)
 
-// Lookups returns the actions of directory, reputation and proofs, each by its
-// own name and by that of its capability. url is that of the arena, without a
-// slash at its end.
+// Lookups returns the actions of directory, reputation and proofs, each under its
+// own name and under the name of its capability. url is the arena's URL without a
+// trailing slash.
 func Lookups(rows Reads, signed Record, url string) map[string]Action {
 	l := lookups{rows: rows, signed: signed, url: url}
 	return map[string]Action{
@@ -190,8 +190,8 @@ type reputation struct {
 	Interval     *interval      `json:"interval,omitempty"` // absent: no refit has the agent, or the table is hidden
 }
 
-// interval is that of 95 % around the strength that all results of a league fit
-// best (docs/rules.md, section 7).
+// interval is the 95 % interval around the strength that fits all results of a
+// league best (docs/rules.md, section 7).
 type interval struct {
 	Rating   arena.MilliElo `json:"rating"`
 	Low      arena.MilliElo `json:"low"`

@@ -67,8 +67,8 @@ func (tables) Fit(_ context.Context, league string) (arena.Fit, error) {
 	return arena.Fit{League: league, Lines: []arena.FitLine{{AgentID: "ag_2"}, {AgentID: "ag_1", Rating: 1_520_000, Low: 1_480_000, High: 1_560_000, RankLow: 1, RankHigh: 4}}}, nil
 }
 
-// records has a record of m_1; that of m_long is too long, that of m_large too
-// large for a message, and one in m_odd has a number for a name.
+// records has a record of m_1. The record of m_long is too long, the one of m_large
+// is too large for a message, and m_odd has a number for a name.
 func records(_ context.Context, id string, _ int64) (record.Signed, error) {
 	signed := func(text string) (record.Signed, error) {
 		return record.Signed{Record: json.RawMessage(text), Signature: record.Signature{Alg: "ES256", KID: "k", Value: "v"}}, nil
@@ -90,7 +90,7 @@ func looksUp(o *Options) {
 	maps.Copy(o.Actions, Lookups(newTables(), records, "https://arena.example"))
 }
 
-// What the hello lists is served: by its name, and by that of a variant.
+// Each capability in the hello is served, by its name and by a variant's.
 func TestServer_advertised(t *testing.T) {
 	t.Parallel()
 	h := newArena(t)

@@ -24,9 +24,9 @@ type arrival struct {
 	m    message
 }
 
-// correlation is what the id of a request says: which match it belongs to and
-// until when it may be answered. It carries a code by which any node knows
-// that the arena gave it to this agent.
+// correlation is the content of a request's id: its match and the time until which
+// it may be answered. A code in it proves to any node that the arena issued the id
+// to this agent.
 type correlation struct {
 	matchID string
 	until   time.Time
@@ -74,8 +74,8 @@ func (x *core) wait(key string) (arrivals <-chan arrival, stop func()) {
 	}
 }
 
-// arrived hands a message to who waits for it here, or leaves it for another
-// node. conflict: there is another answer already.
+// arrived passes a message to its waiter on this node, or leaves it for another
+// node. The error conflict means that there is another answer already.
 func (x *core) arrived(ctx context.Context, key string, m message, ttl time.Duration) error {
 	a := arrival{At: x.o.Now(), Data: m.raw, m: m}
 	x.waitingMu.Lock()
@@ -108,9 +108,9 @@ func helloOf(agentID string) string { return "hello " + agentID }
 // helloStays is how long a hello waits for a node that asked for it.
 const helloStays = 15 * time.Second
 
-// lastLook is how long after the end the mailbox is asked once more: what came
-// in time to another node may still be on its way. lookTime is how long the
-// mailbox may take for that.
+// lastLook is how long after the end the mailbox is read once more, because an
+// answer that reached another node in time may still be on its way. lookTime is how
+// long that read may take.
 const (
 	lastLook = 25 * time.Millisecond
 	lookTime = time.Second

@@ -79,8 +79,8 @@ func (s *Server) authenticate(ctx context.Context, data []byte) (message, sender
 	return m, from, nil
 }
 
-// identify finds the agent that a message says to be from. A key comes from
-// registration alone: nothing in a message can bring or change one.
+// identify finds the agent that a message names as its sender. A key comes from
+// registration alone: no message can add or change one.
 func (s *Server) identify(ctx context.Context, m message) (sender, *refusal) {
 	id := m.From.AgentID
 	var a arena.Agent
@@ -119,7 +119,7 @@ func (s *Server) failed(what string, err error) *refusal {
 	return refuse(http.StatusInternalServerError, InternalError, "something went wrong on our side")
 }
 
-// handle does what a message asks for. The answer is nil when there is none.
+// handle executes a message. The answer is nil if the message gets no answer.
 func (s *Server) handle(ctx context.Context, m message, from sender) (answer []byte, refused *refusal) {
 	switch m.Type {
 	case TypeHello:
@@ -133,7 +133,7 @@ func (s *Server) handle(ctx context.Context, m message, from sender) (answer []b
 	}
 }
 
-// handleHello notes what the agent can do and answers with the arena's hello.
+// handleHello stores the agent's capabilities and answers with the arena's hello.
 func (s *Server) handleHello(ctx context.Context, m message, from sender) ([]byte, *refusal) {
 	p, err := readHello(m.Payload)
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *Server) handleHello(ctx context.Context, m message, from sender) ([]byt
 	return data, nil
 }
 
-// handleRequest answers what an agent asks of the arena.
+// handleRequest answers a request of an agent.
 func (s *Server) handleRequest(ctx context.Context, m message, from sender) ([]byte, *refusal) {
 	p, err := readRequest(m.Payload)
 	if err != nil {

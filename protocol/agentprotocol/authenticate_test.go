@@ -74,7 +74,7 @@ func TestServer_messages(t *testing.T) {
 		{"changed", bytes.Replace(f.hello(), []byte("Fake"), []byte("Real"), 1), 401, InvalidSignature},
 		{"a member added", bytes.Replace(f.hello(), []byte(`{"from"`), []byte(`{"__proto__":{},"from"`), 1), 401, InvalidSignature},
 		{"an unregistered agent", unregistered.hello(), 403, UnknownAgent},
-		{"a key that nobody proved", unproved.hello(), 403, UnknownAgent},
+		{"an unproved key", unproved.hello(), 403, UnknownAgent},
 		{"a retired agent", retired.hello(), 403, UnknownAgent},
 		{"an unknown name", as(strings.Repeat("A", 22)).hello(), 403, UnknownAgent},
 		{"a name that is no base64url", as(strings.Repeat("+", 22)).hello(), 400, InvalidMessage},

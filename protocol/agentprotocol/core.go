@@ -40,7 +40,7 @@ type Options struct {
 	Client  *protocol.Client
 	Peers   Peers
 	Mail    Mailbox
-	Actions map[string]Action // by capability: the requests that agents may send, beside those of the protocol's own
+	Actions map[string]Action // by capability: the requests that agents may send, in addition to the protocol's own
 	Folder  string            // directory for file exchange, "" none
 	Logger  *slog.Logger
 	Now     func() time.Time // with a monotonic reading
@@ -57,7 +57,7 @@ type timing struct {
 	greet time.Duration // how long a hello is valid for matches
 }
 
-// core is what the driver and the inbound handler of one node share: the
+// core is shared by the driver and the inbound handler of one node: the
 // arena's identity, the pending requests and the ways to an agent.
 type core struct {
 	o  Options
@@ -117,7 +117,7 @@ func (x *core) online(p arena.Peer) bool {
 	return !p.SeenAt.IsZero() && x.o.Now().Sub(p.SeenAt) < fresh
 }
 
-// deliver hands a message to the agent's newest connection.
+// deliver sends a message over the agent's newest connection.
 func (x *core) deliver(ctx context.Context, agentID string, key ed25519.PublicKey, mailID string, data []byte, ttl time.Duration) error {
 	p, err := x.o.Peers.Peer(ctx, agentID)
 	switch {
@@ -134,7 +134,7 @@ func (x *core) deliver(ctx context.Context, agentID string, key ed25519.PublicKe
 	return errNotConnected
 }
 
-// ask notes that a hello of the arena goes out to an agent.
+// ask records that the arena sends a hello to an agent.
 func (x *core) ask(agentID string) {
 	x.askedMu.Lock()
 	defer x.askedMu.Unlock()

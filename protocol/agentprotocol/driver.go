@@ -116,8 +116,8 @@ func (d *Driver) sign(c *call) (l signedRequest, err error) {
 	return l, err
 }
 
-// run sends the request. An agent that does not know the arena, or its
-// signature, gets a hello and the request once more, within the same limit.
+// run sends the request. An agent that does not recognize the arena or its
+// signature gets a hello and the request once more, within the same limit.
 func (d *Driver) run(ctx context.Context, c *call, first signedRequest) arena.Reply {
 	agent := arena.Agent{ID: c.a.Seat.AgentID, Endpoint: c.a.Seat.Endpoint, Health: arena.Health{OK: true}} // it plays
 	if c.stale && !d.forged {
@@ -145,8 +145,8 @@ func (d *Driver) run(ctx context.Context, c *call, first signedRequest) arena.Re
 	return again.Reply
 }
 
-// outcome is the reply to one request. unknown: the agent answers that it does
-// not know the arena or its signature.
+// outcome is the reply to one request. unknown: the agent does not recognize the
+// arena or its signature.
 type outcome struct {
 	arena.Reply
 	unknown bool
@@ -240,7 +240,7 @@ func (d *Driver) read(o *outcome, c *call, l signedRequest, x protocol.Exchange)
 		d.apply(o, c, m)
 	case x.Status == http.StatusUnauthorized || x.Status == http.StatusForbidden:
 		o.unknown, o.Refused = true, true
-		o.judge(protocol.Verdict{Outcome: arena.OutcomeUnavailable, Reason: v.Reason, Detail: "the agent does not know the arena, or not its signature"})
+		o.judge(protocol.Verdict{Outcome: arena.OutcomeUnavailable, Reason: v.Reason, Detail: "the agent does not recognize the arena or its signature"})
 	case decided:
 		o.judge(v)
 	default:
@@ -266,7 +266,7 @@ func (d *Driver) reply(body []byte, key ed25519.PublicKey) (m message, reason st
 	return m, "", nil
 }
 
-// apply puts a response or error into the words of the outcome table
+// apply translates a response or error into the terms of the outcome table
 // (docs/rules.md, section 3).
 func (d *Driver) apply(o *outcome, c *call, m message) {
 	defer func() {

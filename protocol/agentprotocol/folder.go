@@ -17,10 +17,10 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// The folder of file exchange. A message to the arena is a file whose name
-// ends in ".json"; who sent it and to whom stands in it alone. The arena
-// removes what it has read, and what it cannot take it puts aside under a name
-// that ends in ".refused". Everything else in the folder is left alone.
+// The folder of file exchange. A message to the arena is a file whose name ends in
+// ".json"; only its content determines sender and recipient. The arena removes
+// files that it has read, and renames files that it refuses so that they end in
+// ".refused". It ignores all other files.
 const (
 	messageEnding = ".json"
 	refusedEnding = ".refused"
@@ -72,7 +72,7 @@ func (f *folder) drop(name string, m message) error {
 
 func fileID(key ed25519.PublicKey) string { return base64.RawURLEncoding.EncodeToString(key) }
 
-// readFolder reads what is there for the arena.
+// readFolder reads the messages for the arena.
 func (s *Server) readFolder(ctx context.Context) {
 	entries, err := fs.ReadDir(s.files.root.FS(), ".")
 	if err != nil {
@@ -114,8 +114,8 @@ func (s *Server) readFolder(ctx context.Context) {
 	}
 }
 
-// handleFile reads one file. It gives false for one that is left where it is:
-// it is for another agent.
+// handleFile reads one file. It returns false for a file for another agent, which it
+// leaves in place.
 func (s *Server) handleFile(ctx context.Context, name string) bool {
 	data, err := s.files.read(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -160,7 +160,7 @@ func (s *Server) handleFile(ctx context.Context, name string) bool {
 	return !m.To.Broadcast || refused != nil
 }
 
-// connectFile notes that an agent uses files, unless it has a socket.
+// connectFile records that an agent uses files, unless it has a socket.
 func (s *Server) connectFile(ctx context.Context, from sender) error {
 	p, err := s.o.Peers.Peer(ctx, from.agent.ID)
 	if err != nil && arena.CodeOf(err) != arena.CodeNotFound {

@@ -171,7 +171,7 @@ func TestFolder_once(t *testing.T) {
 	}
 }
 
-// The arena's own files go when nobody fetches them.
+// The arena deletes its own files if no agent fetches them.
 func TestFolder_keeps_no_letters(t *testing.T) {
 	t.Parallel()
 	h := newArena(t)

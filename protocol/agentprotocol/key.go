@@ -60,8 +60,8 @@ func parseKey(text string) (ed25519.PublicKey, error) {
 	return ed25519.PublicKey(b), nil
 }
 
-// decode64 reads base64 that has one spelling only: no line breaks, which Go
-// passes over, and no loose bits.
+// decode64 reads base64 in its only spelling: without line breaks, which Go ignores,
+// and without unused bits.
 func decode64(e *base64.Encoding, text string) ([]byte, error) {
 	if strings.ContainsAny(text, "\r\n") {
 		return nil, errors.New("base64 with a line break")

@@ -66,7 +66,7 @@ type recipient struct {
 	Broadcast bool   `json:"broadcast"`
 }
 
-// wire is a message as it stands in JSON (text, "Base Message").
+// wire is the JSON form of a message (text, "Base Message").
 type wire struct {
 	Protocol  string          `json:"protocol"`
 	ID        string          `json:"id"`

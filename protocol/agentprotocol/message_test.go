@@ -16,7 +16,7 @@ import (
 	"github.com/agora-arena/arena/internal/strictjson"
 )
 
-// The three forms of an id name the same key; everything else is none.
+// The three forms of an id name the same key; everything else is refused.
 func TestCheckKey(t *testing.T) {
 	t.Parallel()
 	key := ed25519.NewKeyFromSeed(make([]byte, 32)).Public().(ed25519.PublicKey)
@@ -211,7 +211,7 @@ func TestReadMessage_refuses(t *testing.T) {
 	}
 }
 
-// Texts of a signature that are none, or another spelling of one.
+// Texts that are not signatures, or another spelling of one.
 func TestVerify_refuses(t *testing.T) {
 	t.Parallel()
 	f := &fake{t: t, key: newKey(t), arena: newKey(t).Public().(ed25519.PublicKey)}

@@ -14,7 +14,7 @@ import (
 	"github.com/agora-arena/arena/protocol"
 )
 
-// The bounds of what an agent may declare of itself.
+// The bounds of an agent's declarations about itself.
 const (
 	maxHelloBody  = 16 << 10
 	maxConcurrent = 1000

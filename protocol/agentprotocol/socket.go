@@ -16,7 +16,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// The close codes of a socket: those of the stream, with the same meanings.
+// The close codes of a socket, with the same meanings as on the stream.
 const (
 	closeRestart    websocket.StatusCode = 1012 // the arena restarts: come back
 	closeBadRequest websocket.StatusCode = 4400 // not a hello, or too many messages that are refused
@@ -101,7 +101,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	if answer, ok := s.greet(ctx, k); !ok {
 		_ = s.refusals.Take(ctx, address) // the next one is refused unread
 	} else if s.enter(ctx, k) {
-		// Who reads the arena's hello can be reached from then on.
+		// An agent that reads the arena's hello can be reached from then on.
 		if s.write(ctx, k, answer) == nil {
 			s.connected(k.open, k.from.agent)
 			s.converse(ctx, k)
@@ -284,9 +284,8 @@ func (s *Server) write(ctx context.Context, k *socket, data []byte) error {
 	return err
 }
 
-// sendInbox writes what the arena has for the agent, from every node. What an
-// older socket may have lost is written again while it is not over: messages
-// have ids.
+// sendInbox writes the arena's messages for the agent, from every node. It repeats
+// open messages that an older socket may have lost; messages have ids.
 func (s *Server) sendInbox(ctx context.Context, k *socket) {
 	defer k.stop()
 	for after := int64(0); ; {

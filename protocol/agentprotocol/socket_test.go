@@ -180,7 +180,7 @@ func (l leaving) SeePeer(ctx context.Context, agentID string, epoch int64, at ti
 	return newest, err
 }
 
-// Who opens a socket and says nothing, and who never reads, is closed.
+// A socket that sends no message or never reads is closed.
 func TestSocket_slow(t *testing.T) {
 	t.Parallel()
 	h := newArena(t)

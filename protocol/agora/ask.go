@@ -116,7 +116,7 @@ func (s *Server) matches(ctx context.Context, c *call, body []byte) (any, error)
 	}
 	for name, value := range map[string]string{"match_id": in.MatchID, "league": in.League, "status": in.Status} {
 		if value != "" && !isName(value) {
-			return nil, fault(name + " is none that the arena has")
+			return nil, fault(name + " is not valid")
 		}
 	}
 	if in.MatchID != "" {

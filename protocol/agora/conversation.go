@@ -31,8 +31,8 @@ func (s *Server) open(c *call, hash string) (id string, err error) {
 	return id, err
 }
 
-// find returns the conversation of an id, over or not. Under another base than
-// the one that it was opened at it is not there.
+// find returns the conversation of an id, over or not. A conversation is found only
+// under the base URL where it was opened.
 func (s *Server) find(c *call, id string) error {
 	found, err := s.o.Store.Conversation(c.request.Context(), sha256.Sum256([]byte(id)))
 	if arena.CodeOf(err) == arena.CodeNotFound || err == nil && found.AgentID != c.agentID {

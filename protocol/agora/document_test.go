@@ -40,8 +40,8 @@ func TestParseDocument(t *testing.T) {
 	}
 }
 
-// 8.2: the SHA-1 of the whole text, nothing normalised. The sum of "abc" is
-// that of FIPS 180.
+// 8.2: the SHA-1 of the whole text, nothing normalized. The sum of "abc" is the
+// example of FIPS 180.
 func TestDocument_Hash(t *testing.T) {
 	t.Parallel()
 	if got := (agora.Document{Text: "abc"}).Hash(); got != "a9993e364706816aba3e25717850c26c9cd0d89d" {

@@ -102,7 +102,7 @@ type turn struct {
 	task string // JSON
 	conv conversation
 
-	known   bool     // conv is that of earlier rounds
+	known   bool     // conv comes from earlier rounds
 	stored  way      // the way that the agent accepted before, "" none
 	refused refusals // of this turn
 
@@ -161,9 +161,9 @@ func (t *turn) keep(ctx context.Context, v protocol.Verdict) {
 	})
 }
 
-// ask sends until there is a verdict: a server may not know the conversation
-// any more, the document, or conversations at all. Each of these can change
-// the message once.
+// ask sends until there is a verdict: a server may have dropped the conversation,
+// or not support the document or conversations at all. Each of these can change the
+// message once.
 func (t *turn) ask(ctx context.Context) (protocol.Verdict, *arena.AnswerBody) {
 	for {
 		if err := t.post(ctx); err != nil {
@@ -202,8 +202,8 @@ func (t *turn) ask(ctx context.Context) (protocol.Verdict, *arena.AnswerBody) {
 	}
 }
 
-// adapt changes the next message by what a failure says, and reports whether
-// it did.
+// adapt changes the next message according to a failure, and reports whether it
+// did.
 func (t *turn) adapt(ctx context.Context, a answered) bool {
 	switch {
 	case a.expired() && t.reopen():
@@ -296,7 +296,7 @@ func (t *turn) elapsed() time.Duration {
 	}
 }
 
-// reply puts a verdict into the words of the outcome table.
+// reply translates a verdict into the terms of the outcome table.
 func (t *turn) reply(v protocol.Verdict, answer *arena.AnswerBody) arena.Reply {
 	r := arena.Reply{
 		Outcome: v.Outcome, Reason: v.Reason, Detail: v.Detail, Status: t.exchange.Status,
@@ -317,7 +317,7 @@ func (t *turn) url() string {
 	return below(t.base, "conversations", t.conv.id)
 }
 
-// below puts segments behind the path of a base URL; each stays one segment.
+// below appends segments to the path of a base URL; each stays one segment.
 func below(base *url.URL, segments ...string) string {
 	u := *base
 	path, raw := strings.TrimSuffix(u.Path, "/"), strings.TrimSuffix(u.EscapedPath(), "/")

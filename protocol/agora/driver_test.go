@@ -85,8 +85,8 @@ func TestDriver_conversation(t *testing.T) {
 	}
 }
 
-// The hash of the document is that of its whole text, and its source is read
-// back to the same bytes by the rules of the reference library (8.2).
+// The hash of the document covers its whole text, and the rules of the reference
+// library read its source back to the same bytes (8.2).
 func TestDriver_source_is_the_document(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"round", "judge", "health", "agent", "standings", "matches", "rules", "registration"} {
@@ -229,8 +229,8 @@ func TestDriver_wellknown(t *testing.T) {
 	}
 }
 
-// A conversation that the agent does not know any more is opened anew, once;
-// one that has expired is not asked (7.3).
+// A conversation that the agent has dropped is opened again, once; an expired one is
+// not used (7.3).
 func TestDriver_expiry(t *testing.T) {
 	t.Parallel()
 	for name, gone := range map[string]struct {
@@ -323,7 +323,7 @@ func TestDriver_no_conversations(t *testing.T) {
 	if got := b.methods(); !slices.Equal(got, []string{"GET /agora/wellknown", "POST /agora", "POST /agora", "POST /agora"}) {
 		t.Errorf("%q", got)
 	}
-	for _, id := range []string{"..", ".", strings.Repeat("x", 257)} { // ids that lead elsewhere are none
+	for _, id := range []string{"..", ".", strings.Repeat("x", 257)} { // ids that lead elsewhere are refused
 		b := newBob(t, "", func(int, received) (int, string) {
 			return 200, said(`{"answer":"x"}`, `,"conversationId":"`+id+`"`)
 		})
@@ -383,7 +383,7 @@ func TestDriver_https(t *testing.T) {
 	if h := d.Probe(t.Context(), arena.Agent{Endpoint: a.Seat.Endpoint}); h.OK || h.Reason != "https_required" {
 		t.Errorf("%+v", h)
 	}
-	// In development it goes on, to what the guard says.
+	// In development it continues to the guard.
 	a.Seat.Endpoint = "http://192.0.2.1/agora"
 	if r := send(t, newDriverWith(t, newMemoryStore(), true), a); !r.Unreached || r.Reason != "blocked" {
 		t.Errorf("%+v", r)

@@ -36,8 +36,8 @@ func Understand(t testing.TB, text string) (meant, language string) {
 	return string(found), book.Language
 }
 
-// Intents returns the intents of the English patterns, which must be those of
-// every language.
+// Intents returns the intents of the English patterns, which every language must
+// have.
 func Intents(t testing.TB) []string {
 	t.Helper()
 	books, err := readPhrases()

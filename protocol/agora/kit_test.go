@@ -208,7 +208,7 @@ func newDriverWith(t *testing.T, m *memoryStore, plainHTTP bool) *agora.Driver {
 	return driverOf(t, m, plainHTTP, patient())
 }
 
-// patient is a clock a minute ahead that goes on by a microsecond at each look:
+// patient is a clock a minute ahead that advances by a microsecond at each reading:
 // the second that a question or a DELETE may take is enough on any machine.
 func patient() func() time.Time {
 	began, looks := time.Now().Add(time.Minute), new(atomic.Int64)

@@ -8,8 +8,8 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// What other protocols ask in words and in the form of a document; refusals are
-// those of the domain.
+// Questions of other protocols, as text and in the form of a document. Refusals are
+// the domain's.
 func TestServer_Ask_and_Look(t *testing.T) {
 	t.Parallel()
 	f := newFront(t)

@@ -23,7 +23,7 @@ const (
 	intentRegister  intent = "register"
 	intentLeagues   intent = "leagues"
 	intentRules     intent = "rules"
-	intentMine      intent = "mine" // the sender's rating, or that of an agent it names
+	intentMine      intent = "mine" // the rating of the sender, or of an agent that it names
 	intentLeader    intent = "leader"
 	intentStandings intent = "standings"
 	intentNext      intent = "next"

@@ -82,7 +82,7 @@ func (s *Server) Ask(ctx context.Context, address, text string) (string, error) 
 }
 
 // Look answers a question in the form of one of the documents standings, matches
-// and rules, for a client at an address. Errors are as those of Ask.
+// and rules, for a client at an address. It returns the same errors as Ask.
 func (s *Server) Look(ctx context.Context, address, document string, body []byte) (any, error) {
 	for _, doc := range []struct {
 		name   string

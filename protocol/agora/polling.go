@@ -226,7 +226,7 @@ func (s *Server) take(ctx context.Context, c *call, in operation) (any, error) {
 	})
 }
 
-// show hands an agent's events to the stream, in order, up to the first that
+// show passes an agent's events to the stream, in order, up to the first that
 // it refuses.
 func (s *Server) show(ctx context.Context, c *call, in operation) (any, error) {
 	if in.MatchID == "" || len(in.Events) == 0 || len(in.Events) > maxEvents {
@@ -244,8 +244,8 @@ func (s *Server) show(ctx context.Context, c *call, in operation) (any, error) {
 	return map[string]int{"accepted": len(in.Events)}, nil
 }
 
-// present notes that an agent is there until a minute after at. Most polls
-// change too little to be written down.
+// present records that an agent is present until a minute after at. Most polls
+// change too little to be stored.
 func (s *Server) present(ctx context.Context, agentID string, at time.Time, atOnce int) error {
 	until := at.Add(presence)
 	known := s.polls.known(agentID)

@@ -282,7 +282,7 @@ func TestPolling_bounds(t *testing.T) {
 		d.Close()
 		wg.Wait()
 		if took := time.Since(began); took > 0 {
-			t.Errorf("polls went on for %v", took)
+			t.Errorf("polls lasted %v", took)
 		}
 		if n := d.op(d.base, `{"op":"next"}`); n.Task != nil || n.Error != "" {
 			t.Errorf("%+v", n)

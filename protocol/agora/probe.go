@@ -145,8 +145,8 @@ func refusalIn(x protocol.Exchange) (a answered, failed bool) {
 	return a, a.failed
 }
 
-// describe copies an agent's own description, within bounds. Words that
-// are not those of the document prove nothing more than that someone is there.
+// describe copies an agent's own description, within bounds. A reply outside the
+// document proves only that a server answers.
 func describe(body string, h *arena.Health) {
 	var said struct {
 		Status        *string  `json:"status"`
@@ -158,7 +158,7 @@ func describe(body string, h *arena.Health) {
 		return
 	}
 	if *said.Status != "ok" {
-		h.Reason, h.Detail = "not_ok", protocol.Sentence("the agent says of itself: "+*said.Status)
+		h.Reason, h.Detail = "not_ok", protocol.Sentence("the agent reports the status "+*said.Status)
 	}
 	if said.Capabilities != nil {
 		h.Capabilities = said.Capabilities[:min(len(said.Capabilities), maxCapabilities)]

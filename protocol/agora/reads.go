@@ -145,17 +145,17 @@ func statuses(name string) ([]arena.MatchStatus, error) {
 	}, status):
 		return []arena.MatchStatus{status}, nil
 	default:
-		return nil, fault("status is none that the arena has")
+		return nil, fault("status is not valid")
 	}
 }
 
-// readBody reads a document's JSON; what it does not name is passed over.
+// readBody reads a document's JSON and ignores unknown members.
 func readBody(body []byte, v any, names ...string) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return fault("The body must be the JSON text of an object")
 	}
 	if err := strictjson.UnmarshalOpen(body, v, names...); err != nil {
-		return fault("The body is not what the document asks for: " + err.Error())
+		return fault("The body does not follow the document: " + err.Error())
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ type Server struct {
 	polls *polls
 }
 
-// subject is a document with what answers it. A failure of the document's own
+// subject is a document with its handler. A failure of the document's own
 // rules is a fault; every other error is the arena's.
 type subject struct {
 	Document
@@ -266,7 +266,7 @@ func (s *Server) supported(m message) (hash string, err error) {
 	return hash, nil
 }
 
-// answer sends what a document or plain words have to say.
+// answer sends the answer to a document or to plain text.
 func (s *Server) answer(w http.ResponseWriter, c *call, hash string, m message, r reply) error {
 	text, err := bodyText(m.body)
 	if err != nil {
@@ -287,8 +287,8 @@ func (s *Server) answer(w http.ResponseWriter, c *call, hash string, m message, 
 	return nil
 }
 
-// fault is a message that breaks the rules of its document: the answer is good
-// and says so inside (standard, section 10.3).
+// fault is returned for a message that breaks the rules of its document: the reply
+// is a success with the error in its body (standard, section 10.3).
 type fault string
 
 func (f fault) Error() string { return string(f) }

@@ -14,7 +14,7 @@ import (
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
-var update = flag.Bool("update", false, "write the transcript in docs/protocols/agora.md anew")
+var update = flag.Bool("update", false, "rewrite the transcript in docs/protocols/agora.md")
 
 // The transcripts of a round in docs/protocols/agora.md are what happens.
 func TestTranscript(t *testing.T) {

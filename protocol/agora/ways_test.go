@@ -74,7 +74,7 @@ func TestDriver_ways(t *testing.T) {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
 			m, b := newMemoryStore(), picky(t, form)
-			for range 2 { // the second driver is that of another node
+			for range 2 { // the second driver belongs to another node
 				if r := send(t, newDriver(t, m), attempt(b, 1, 1)); r.Outcome != arena.OutcomeAnswered || r.Answer.Answer != "Canberra" {
 					t.Fatalf("%+v", r)
 				}

@@ -129,7 +129,7 @@ func kind(raw json.RawMessage) byte {
 	return raw[0]
 }
 
-// bodyText returns a body's text: that of a string, else the JSON itself.
+// bodyText returns a body as text: the string, or else the JSON itself.
 func bodyText(raw json.RawMessage) (string, error) {
 	if kind(raw) != '"' {
 		return string(raw), nil
@@ -210,7 +210,7 @@ func decodeReply(data []byte) (answered, error) {
 	}
 }
 
-// reason returns why the agent says that it failed.
+// reason returns the reason that the agent gives for a failure.
 func (a answered) reason() string { return cmp.Or(a.problem, "no reason was given") }
 
 // says reports whether a failure's text has all words, in any case.

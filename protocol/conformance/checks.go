@@ -286,7 +286,7 @@ func bodyBroken(ctx context.Context, s *session) outcome {
 
 func refusedBody(sent, got string, status int) outcome {
 	if !clientError(status) {
-		return failed(sent, got, "Answer 400 to what you cannot read; after 5xx an arena tries again.")
+		return failed(sent, got, "Answer 400 to requests that you cannot read; after 5xx an arena tries again.")
 	}
 	return passed(sent, got)
 }
@@ -309,7 +309,7 @@ func wrongMethods(ctx context.Context, s *session) outcome {
 		wrong = wrong || !clientError(x.Status)
 	}
 	if wrong {
-		return failed(sent, strings.Join(got, ", "), "Answer 405 with Allow: POST, so that nobody mistakes a page for an agent.")
+		return failed(sent, strings.Join(got, ", "), "Answer 405 with Allow: POST, so that a page is not mistaken for an agent.")
 	}
 	return passed(sent, strings.Join(got, ", "))
 }

@@ -11,7 +11,7 @@ import (
 // unanswered that they do not trust.
 const silence = 2 * time.Second
 
-// credential is a check of what an agent must not accept.
+// credential is a check of a credential that an agent must refuse.
 type credential struct {
 	id    string
 	level Level  // for an agent that checks credentials at all

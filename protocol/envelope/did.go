@@ -10,7 +10,7 @@ import (
 	"github.com/mr-tron/base58"
 )
 
-// didPrefix is that of a did:key in base58btc (appendix A, rule 1).
+// didPrefix is the prefix of a did:key in base58btc (appendix A, rule 1).
 const didPrefix = "did:key:z"
 
 // maxDID bounds a did:key: decoding base58 takes the square of its length.

@@ -117,8 +117,8 @@ func (x *exchange) run(ctx context.Context) arena.Reply {
 	return *r
 }
 
-// look receives what came since the last look. It gives the reply that ends the
-// attempt, nil while there is none.
+// look receives the envelopes since the last look. It returns the reply that ends
+// the attempt, or nil.
 func (x *exchange) look(ctx context.Context) *arena.Reply {
 	came, err := x.d.log.store.EnvelopeThread(ctx, x.thread, x.after)
 	if x.away = err; err != nil {
@@ -234,7 +234,7 @@ func (x *exchange) accept(ctx context.Context, offer arena.Offer) {
 	x.offer = &offer
 }
 
-// timeout ends the thread and says why nothing came.
+// timeout ends the thread and returns the reason for the missing result.
 func (x *exchange) timeout(ctx context.Context) arena.Reply {
 	x.fail(ctx, Failure{Code: ErrTimeout, Message: "the time limit of the round is over"})
 	v := protocol.Verdict{Outcome: arena.OutcomeTimeout, Reason: string(protocol.FailTimeout), Detail: "no RESULT came within the time limit"}

@@ -25,7 +25,7 @@ const (
 	Version      = "1.0"    // must match exactly
 	MaxID        = 128      // characters of id, thread.id and request_id
 	MaxName      = 200      // bytes of sender.name and sender.url
-	MaxBody      = 32 << 10 // of what an agent posts
+	MaxBody      = 32 << 10 // of an agent's envelope
 	MaxResult    = 64 << 10 // of a RESULT: as much as a reply of any protocol
 	DefaultTTL   = 300 * time.Second
 	MaxTTL       = 24 * time.Hour
@@ -83,8 +83,8 @@ type Thread struct {
 	ID string `json:"id"`
 }
 
-// Meta is the lifetime of a message, in seconds. Hop is not
-// looked at: this relay hands on to no other.
+// Meta is the lifetime of a message, in seconds. Hop is ignored; this relay does not
+// forward.
 type Meta struct {
 	TTL *float64 `json:"ttl,omitempty"`
 	Hop *float64 `json:"hop,omitempty"`

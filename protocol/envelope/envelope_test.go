@@ -142,7 +142,7 @@ func TestIdentity_Sign(t *testing.T) {
 	}
 }
 
-// badEnvelopes are refused, whoever signed them. Threat L1.
+// badEnvelopes are refused even with a good signature. Threat L1.
 func badEnvelopes(t testing.TB) map[string]struct {
 	body []byte
 	code arena.Code
@@ -205,7 +205,7 @@ func TestDecode_numbers(t *testing.T) {
 		"9007199254740993": false, "-9007199254740993": false, "18446744073709551615": false, "100000000000000000001": false,
 		"1e400": false, "-1e309": false, "1" + strings.Repeat("0", 309): false,
 	} {
-		// The signature is that of another implementation's spelling.
+		// Another implementation's spelling was signed.
 		f, err := strconv.ParseFloat(number, 64)
 		if err != nil {
 			f = 0

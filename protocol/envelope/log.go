@@ -9,14 +9,14 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// The bounds of what one key may do.
+// The limits of one key.
 const (
 	PerMinute      = 1200    // envelopes: STATUS may come as often as stream events
 	BytesPerMinute = 8 << 20 // of their bodies
 	maxThread      = 64      // envelopes of one thread, STATUS left out
 )
 
-// Store is what a Log needs of the store.
+// Store is the part of the store that a Log uses.
 type Store interface {
 	AddEnvelope(ctx context.Context, e arena.Envelope, r arena.EnvelopeRules) (stored arena.Envelope, fresh bool, err error)
 	EnvelopeThread(ctx context.Context, thread string, no int64) ([]arena.Envelope, error)
@@ -59,11 +59,10 @@ func NewLog(store Store, notifier Notifier, self *Identity, now func() time.Time
 // Self returns the arena's identity.
 func (l *Log) Self() *Identity { return l.self }
 
-// Add puts an envelope whose signature was checked at its place in its thread,
-// and wakes who waits for it. fresh is false when the same one was there. What
-// others say in a thread in which the arena puts a task is sealed until the
-// round has closed. The bodies kept for ownerID have at most ownerBytes; of ""
-// they are not counted.
+// Add adds an envelope whose signature was checked to its thread, and wakes its
+// readers. fresh is false if the same envelope is already there. Envelopes of
+// agents in a thread of the arena are sealed until the round has closed. The bodies
+// kept for ownerID have at most ownerBytes; for "" they are not counted.
 func (l *Log) Add(ctx context.Context, e *Envelope, ownerID string, ownerBytes int) (stored arena.Envelope, fresh bool, err error) {
 	return l.add(ctx, e, arena.Envelope{OwnerID: ownerID}, ownerBytes)
 }
@@ -137,15 +136,15 @@ func (l *Log) admit(e *Envelope, facts Facts) func([]arena.Envelope, *arena.Enve
 			return nil
 		}
 		if s.Recipient != "" && s.Recipient != l.self.DID() {
-			return arena.Errorf(arena.CodeForbidden, "what is said in a thread of the arena goes to the arena alone")
+			return arena.Errorf(arena.CodeForbidden, "the recipient of an envelope in a thread of the arena must be the arena")
 		}
 		s.Seq = -1 // not readable before the round has closed
 		return nil
 	}
 }
 
-// say signs and adds an envelope of the arena's own. Its times rise for each
-// recipient, so that a reader who goes on after the last one misses none.
+// say signs and adds an envelope of the arena. Times increase for each recipient,
+// so that a reader that resumes after the last envelope misses nothing.
 func (l *Log) say(ctx context.Context, d Draft, of arena.Envelope) (*Envelope, arena.Envelope, error) {
 	var err error
 	for try := range 50 { // another node may have taken the same millisecond

@@ -74,14 +74,14 @@ func DecodeManifest(data []byte, did string) (Manifest, error) {
 	return m, nil
 }
 
-// intentPrefix is that of the arena's own intents.
+// intentPrefix is the prefix of the arena's own intents.
 const intentPrefix = "arena."
 
-// IntentOf is the intent under which a league's tasks are put. An intent has
-// no hyphens, so those of the slug become underscores.
+// IntentOf returns the intent of a league's tasks. An intent has no hyphens, so the
+// hyphens of the slug become underscores.
 func IntentOf(league string) string { return intentPrefix + strings.ReplaceAll(league, "-", "_") }
 
-// Leagues returns those of leagues that the manifest's intents name.
+// Leagues returns the leagues that the manifest's intents name.
 func (m Manifest) Leagues(leagues []string) []string {
 	found := []string{}
 	for _, l := range leagues {

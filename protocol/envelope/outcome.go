@@ -20,7 +20,7 @@ func judgeResult(payload []byte, outputFormat string) (protocol.Verdict, *arena.
 	switch r.Status {
 	case ResultSuccess, ResultPartial:
 	case ResultFailed:
-		return protocol.Verdict{Outcome: arena.OutcomeError, Reason: "result_failed", Detail: "the agent says that it failed", Retry: true}, nil
+		return protocol.Verdict{Outcome: arena.OutcomeError, Reason: "result_failed", Detail: "the agent reports that it failed", Retry: true}, nil
 	case ResultCancelled:
 		return protocol.Verdict{Outcome: arena.OutcomeUnavailable, Reason: "result_cancelled", Detail: "the agent has cancelled"}, nil
 	}

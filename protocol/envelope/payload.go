@@ -25,7 +25,7 @@ type Constraints struct {
 	Deadline     string   `json:"deadline,omitempty"`
 }
 
-// The limits of what an agent says about its work.
+// The limits of an agent's reports about its work.
 const (
 	maxPlan      = 4 << 10  // bytes
 	maxSeconds   = 86_400   // of eta_seconds
@@ -55,8 +55,8 @@ type Accept struct {
 	Terms      *Terms `json:"terms,omitempty"`
 }
 
-// Terms are what was agreed on: those of the OFFER, and the deadline of the
-// REQUEST. Deadline is RFC 3339.
+// Terms are the terms that both sides agreed on: the OFFER's, and the deadline of
+// the REQUEST. Deadline is RFC 3339.
 type Terms struct {
 	PriceUSD   float64  `json:"price_usd"`
 	ETASeconds *float64 `json:"eta_seconds,omitempty"`
@@ -116,8 +116,7 @@ type Facts struct {
 
 var intentForm = regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$`)
 
-// Facts reads the payload as that of the envelope's type. The failure is
-// malformed.
+// Facts reads the payload by the envelope's type. Its error has the code malformed.
 func (e *Envelope) Facts() (Facts, error) {
 	var common struct {
 		Encrypted json.RawMessage `json:"encrypted"`

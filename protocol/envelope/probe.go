@@ -10,8 +10,8 @@ import (
 // Probe returns an agent's health from its activity at the relay: it is well when
 // it has polled or posted within the last minute. Its capabilities are the
 // leagues that its manifest names, or without a manifest those that it has
-// entered. It counts nothing: Failures and Successes stay 0. That the agent has
-// proved its key is the caller's to know.
+// entered. It counts nothing: Failures and Successes stay 0. The caller must check
+// that the agent has proved its key.
 func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
 	h := arena.Health{CheckedAt: d.now(), MaxConcurrent: 1, Capabilities: a.Leagues}
 	key, err := d.log.store.RelayKey(ctx, a.PublicKey)

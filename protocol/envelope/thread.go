@@ -48,8 +48,9 @@ type Transition struct {
 	To    State
 }
 
-// Transitions is the whole machine: what is not here is refused. A party may send
-// an ERROR in any state of a thread. STATUS is an extension and moves nothing.
+// Transitions is the whole state machine: all other transitions are refused. A
+// party may send an ERROR in any state of a thread. STATUS is an extension and
+// changes no state.
 func Transitions() []Transition {
 	return []Transition{
 		{StateOpen, Event(TypeRequest), RoleClient, StatePending},
@@ -80,8 +81,8 @@ func Next(from State, event Event) (t Transition, ok bool) {
 	return Transition{}, false
 }
 
-// Conversation is one thread as it stands. It follows from its envelopes and
-// the times at which they came, by the relay's clock; the zero value is OPEN.
+// Conversation is the state of one thread. It follows from the thread's envelopes
+// and their arrival times by the relay's clock. The zero value is OPEN.
 type Conversation struct {
 	State     State
 	Client    string
@@ -144,7 +145,7 @@ func (c *Conversation) Apply(e *Envelope, f Facts, now time.Time) error {
 		return arena.Errorf(arena.CodeForbidden, "the sender is not the thread's %s and may send no %s", t.By, e.Type)
 	}
 	if c.RequestID != "" && f.RequestID != "" && f.RequestID != c.RequestID {
-		return arena.Errorf(arena.CodeConflict, "request_id is not that of the thread")
+		return arena.Errorf(arena.CodeConflict, "request_id belongs to another thread")
 	}
 	switch e.Type {
 	case TypeRequest:
@@ -152,7 +153,7 @@ func (c *Conversation) Apply(e *Envelope, f Facts, now time.Time) error {
 		c.due = now.Add(e.TTL())
 	case TypeOffer:
 		c.Offers[e.Sender.ID] = f
-		c.due = time.Time{} // the timeout of this state is that of having none
+		c.due = time.Time{} // this state has no timeout
 	case TypeAccept:
 		agent, err := c.choose(e.To())
 		if err != nil {

@@ -161,8 +161,8 @@ func TestNotifier_Await_singleNode(t *testing.T) {
 	})
 }
 
-// A message that comes between the look and the wait is not missed, even
-// while nobody looks by themselves.
+// A message that comes between the look and the wait is not missed, even if no
+// waiter polls.
 func TestBox_Next_gap(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestBox_Next_gap(t *testing.T) {
 	})
 }
 
-// When the bus comes back everyone looks: something may have been missed.
+// When the bus returns all waiters look: something may have been missed.
 func TestBox_Next_link(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -29,8 +29,8 @@ func (SingleNode) Subscribe(_ string, _ func(payload []byte), link func(up bool)
 
 const topic = "mail"
 
-// How often a waiter looks by itself. While the bus holds this is only the net
-// under a node that was killed between its commit and its notification.
+// How often a waiter polls without a notification. While the bus works, only a node
+// that was killed between its commit and its notification needs this.
 const (
 	tickAlone  = 250 * time.Millisecond
 	tickLinked = 2 * time.Second
@@ -53,8 +53,8 @@ type watcher struct {
 	woken  func(rest string)
 }
 
-// NewNotifier returns a Notifier. Without a bus (nil) it wakes the waiters of this node
-// at once, and those of others when they look by themselves, 4 times a second.
+// NewNotifier returns a Notifier. Without a bus (nil) it wakes only the waiters of
+// this node; waiters of other nodes poll 4 times a second.
 func NewNotifier(bus Bus) *Notifier {
 	b := &Notifier{bus: bus, waiters: map[string]map[chan struct{}]struct{}{}}
 	if bus != nil {

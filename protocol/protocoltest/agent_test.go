@@ -93,7 +93,7 @@ func TestAgent_WaitRequest_waits(t *testing.T) {
 	}
 }
 
-// Closing an agent ends what it waits for; nobody can call it afterwards.
+// Closing an agent ends its waits; it accepts no calls afterwards.
 func TestAgent_Close(t *testing.T) {
 	t.Parallel()
 	agent := protocoltest.NewAgent(t, protocoltest.AgentOptions{Play: func(r protocoltest.Request) protocoltest.Behaviour {

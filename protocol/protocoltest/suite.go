@@ -14,7 +14,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// Driver is what the suite needs of a driver.
+// Driver is the part of a driver that the suite uses.
 type Driver interface {
 	Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error)
 	Probe(ctx context.Context, a arena.Agent) arena.Health
@@ -68,8 +68,8 @@ func NewAttempt(endpoint string, limit time.Duration) arena.Attempt {
 	}
 }
 
-// RunDriverSuite checks what every driver owes the runner: simultaneous dispatch, every
-// outcome, one request per send, an end to every attack, and health.
+// RunDriverSuite checks what the engine requires of every driver: simultaneous
+// dispatch, every outcome, one request per send, an end to every attack, and health.
 func RunDriverSuite(t *testing.T, s Suite) {
 	t.Helper()
 	if s.Answer == nil {
@@ -103,7 +103,7 @@ func (s Suite) send(t *testing.T, a arena.Attempt) arena.Reply {
 }
 
 // flood checks that probes of unhealthy agents are limited by address (threat
-// N3), and those of healthy ones are not.
+// N3), and probes of healthy agents are not.
 func (s Suite) flood(t *testing.T) {
 	t.Parallel()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")

@@ -139,7 +139,7 @@ func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
 	h := arena.Health{CheckedAt: now, Capabilities: a.Leagues, MaxConcurrent: max(1, a.PullConcurrent)}
 	present, err := d.hub.presentAt(ctx, a.ID, now)
 	switch {
-	case err != nil: // says nothing about the agent
+	case err != nil: // not the agent's fault
 		d.hub.o.Logger.WarnContext(ctx, "presence not read", "agent_id", a.ID, "error", err)
 		h.OK, h.Reason, h.Detail = a.Health.OK, a.Health.Reason, a.Health.Detail
 	case present:

@@ -13,8 +13,8 @@ import (
 	"github.com/agora-arena/arena/protocol/mailbox"
 )
 
-// routed is a writer like those of routers: it has the methods of any
-// connection and panics where the one below lacks them.
+// routed is a writer as routers make them: it has the methods of any connection and
+// panics where the writer below lacks them.
 type routed struct{ http.ResponseWriter }
 
 func (r routed) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -32,8 +32,8 @@ const (
 	answerKey = "pull/answer/" // and the dispatch: it is answered
 )
 
-// How often a node reads what it waits for without a message. While the bus holds, this
-// is only for a node that was killed between its commit and its notification.
+// How often a node polls the store without a notification. While the bus works, only
+// a node that was killed between its commit and its notification needs this.
 const (
 	pollAlone    = 250 * time.Millisecond
 	pollLinked   = 2 * time.Second

@@ -7,9 +7,9 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// Next waits for a task of an agent, under the rules for polls. Its body and its
-// attempt are those of this delivery. ok is false if none came in time or the node
-// shuts down. A task that was taken for a ctx that has ended goes to the next
+// Next waits for a task of an agent, under the rules for polls. The task has the
+// body and the attempt of this delivery. ok is false if no task came in time or the
+// node shuts down. A task that was taken for a ctx that has ended goes to the next
 // poll.
 func (s *Server) Next(ctx context.Context, caller arena.Caller, agentID string, wait time.Duration) (t arena.PulledTask, ok bool, err error) {
 	g, err := s.agent(ctx, caller, agentID)
@@ -38,8 +38,8 @@ func (s *Server) Next(ctx context.Context, caller arena.Caller, agentID string, 
 }
 
 // hold waits for a task of a poll without a connection of its own, for at most
-// limit. ok is false if none came in time or the node shuts down; the error is
-// that of ctx if it ended.
+// limit. ok is false if no task came in time or the node shuts down; the error is
+// ctx.Err() if ctx ended.
 func (s *Server) hold(ctx context.Context, p *poll, limit time.Duration) (d delivery, ok bool, err error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

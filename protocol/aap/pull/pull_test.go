@@ -59,7 +59,7 @@ func (r revoking) RevokedSince(context.Context, time.Time) ([]string, error) {
 	}
 }
 
-// agents are those of the tests: every id is an agent that fetches its tasks.
+// agents is a store in which every id is an agent that fetches its tasks.
 type agents struct{}
 
 func (agents) Agent(_ context.Context, id string) (arena.Agent, error) {

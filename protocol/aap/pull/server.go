@@ -269,7 +269,7 @@ func (s *Server) giveBack(ctx context.Context, d delivery) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
 	defer cancel()
 	if err := s.o.Hub.o.Store.ReturnPulled(ctx, d.task); err != nil {
-		s.o.Hub.o.Logger.WarnContext(ctx, "task not given back", "agent_id", d.task.AgentID, "error", err)
+		s.o.Hub.o.Logger.WarnContext(ctx, "task not released", "agent_id", d.task.AgentID, "error", err)
 		return
 	}
 	s.o.Hub.o.Notifier.Notify(taskKey + d.task.AgentID)
@@ -298,7 +298,7 @@ func (s *Server) take(ctx context.Context, p *poll, most int) (delivery, bool, e
 func number(t arena.PulledTask) int { return t.Attempt + max(0, t.Deliveries-1) }
 
 // encoded returns the answer to a poll: the request byte for byte, and the token
-// that covers it. A task that cannot be encoded is given back.
+// that covers it. A task that cannot be encoded is released.
 func (s *Server) encoded(ctx context.Context, d delivery) (body []byte, err error) {
 	defer func() {
 		if err != nil {

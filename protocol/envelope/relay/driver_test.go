@@ -281,7 +281,7 @@ func TestDriver_request(t *testing.T) {
 	}
 }
 
-// Without an OFFER the last poll decides: an agent that is not there leaves.
+// Without an OFFER the last poll decides: an absent agent leaves.
 func TestDriver_absent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -300,7 +300,7 @@ func TestDriver_absent(t *testing.T) {
 func TestDriver_late(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.stopClock() // the ERROR is there for a second longer than the time limit
+	w.stopClock() // the ERROR stays a second longer than the time limit
 	late := make(chan answer, 1)
 	w.play(func(p *player, e event) {
 		switch e.Type {
@@ -340,7 +340,7 @@ func TestDriver_cancelled(t *testing.T) {
 	if r := send(ctx); r.Outcome != arena.OutcomeVoid || r.Retry {
 		t.Errorf("%+v", r)
 	}
-	<-ended // the agent need not go on
+	<-ended // the agent need not continue
 }
 
 func TestDriver_Prepare_refuses(t *testing.T) {
@@ -358,9 +358,9 @@ func TestDriver_Prepare_refuses(t *testing.T) {
 	}
 }
 
-// What an agent says in an open round reaches nobody but the arena, by no
-// filter and no cursor, until the round has closed. Then everyone reads it, who
-// polls by time as well. Events go to the spectators' stream at once. Threat F1.
+// Envelopes of an agent in an open round reach only the arena, with any filter and
+// cursor, until the round has closed. Then all readers get them, also readers that
+// poll by time. Events go to the spectators' stream at once. Threat F1.
 func TestDriver_sealed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -31,8 +31,8 @@ const (
 // reader identifies a polling client.
 type reader struct{ address, recipient, sender, kind, thread string }
 
-// place is the last envelope that a reader was sent. Others may have its time:
-// a reader that names the time alone goes on behind this one.
+// place is the last envelope that a reader was sent. Other envelopes may have the
+// same time: a reader that gives only the time resumes after this one.
 type place struct {
 	at    time.Time
 	after int64
@@ -114,7 +114,7 @@ func (q *query) parseSince(text string, now time.Time) error {
 	return nil
 }
 
-// poll answers with what is there, or waits for it.
+// poll answers with the envelopes that match, or waits for one.
 func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 	q, err := parseQuery(r.URL.Query(), s.o.Now())
 	if err == nil {
@@ -162,8 +162,8 @@ func (s *Server) wait(w http.ResponseWriter, r *http.Request, q *query) (page []
 	}
 }
 
-// look reads what is there now. Without anything the cursor of q advances to
-// what was there.
+// look reads the envelopes that match now. If none does, the cursor of q advances to
+// the newest envelope.
 func (s *Server) look(ctx context.Context, q *query) (page []arena.Envelope, err error) {
 	err = s.read(ctx, func() error {
 		last, err := s.o.Store.LastEnvelope(ctx)

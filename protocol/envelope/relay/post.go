@@ -91,7 +91,7 @@ func (s *Server) take(r *http.Request, body []byte) (arena.Envelope, error) {
 	return stored, s.status(r, e, stored)
 }
 
-// status hands on what a STATUS says: a manifest, or an event for spectators.
+// status passes on the content of a STATUS: a manifest, or an event for spectators.
 func (s *Server) status(r *http.Request, e *envelope.Envelope, stored arena.Envelope) error {
 	manifest, ok, err := e.ManifestOf()
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Server) status(r *http.Request, e *envelope.Envelope, stored arena.Enve
 		return err
 	}
 	err = s.o.Events.Accept(r.Context(), stored.MatchID, stored.AgentID, event)
-	if arena.CodeOf(err) == arena.CodeUnauthorized { // the signature is good, the seat is not there
+	if arena.CodeOf(err) == arena.CodeUnauthorized { // the signature is good, the seat does not exist
 		return arena.Errorf(arena.CodeForbidden, "the agent has no seat in the match")
 	}
 	return err
@@ -129,9 +129,9 @@ func eventOf(payload []byte) ([]byte, error) {
 	return payload, nil
 }
 
-// announce handles what the high-level SDK reports about its agent at its start.
-// Only a signed manifest counts: an envelope of type STATUS. All else is
-// answered and forgotten.
+// announce handles the report that the high-level SDK sends about its agent at the
+// start. Only a signed manifest counts: an envelope of type STATUS. Everything else
+// is answered and dropped.
 func (s *Server) announce(w http.ResponseWriter, r *http.Request) {
 	body, err := readBody(w, r)
 	if err != nil {

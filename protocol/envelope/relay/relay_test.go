@@ -268,7 +268,7 @@ func (w *world) waitParked(n int) {
 	testwait.Until(w.t, fmt.Sprint(n, " polls wait"), func() bool { return w.relay.Parked() == n })
 }
 
-// A reader goes on after the last envelope that it was given, page by page.
+// A reader resumes after the last envelope that it got, page by page.
 func TestServer_pages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -320,7 +320,7 @@ func TestServer_nodes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.url
-	w.serve(mailbox.NewNotifier(nil)) // no bus: it looks by itself now and then
+	w.serve(mailbox.NewNotifier(nil)) // no bus: it polls now and then
 	polls := make(chan answer, 1)
 	go func() {
 		a, err := w.do(context.WithoutCancel(t.Context()), http.MethodGet, "/events?timeout=60&recipient="+identityOf("bob").DID(), nil)

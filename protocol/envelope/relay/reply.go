@@ -10,7 +10,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// refusal is how the relay says no.
+// refusal is the relay's reply to a refused request.
 type refusal struct {
 	OK      bool   `json:"ok"`
 	Error   string `json:"error"`
@@ -43,7 +43,7 @@ func statusOf(code arena.Code) (status int, word string) {
 	}
 }
 
-// Refuse writes a failure. What is our own fault is logged and not shown.
+// Refuse writes a failure. Internal errors are logged and not shown.
 func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	code := arena.CodeOf(err)
 	status, word := statusOf(code)

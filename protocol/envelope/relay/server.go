@@ -15,10 +15,10 @@ import (
 	"github.com/agora-arena/arena/store"
 )
 
-// version is what /health says: that of the protocol's relay.
+// version is the version of the relay protocol in /health.
 const version = "1.0.0"
 
-// Store is what the relay needs of the store beside the log.
+// Store is the part of the store that the relay uses, apart from the log.
 type Store interface {
 	Envelopes(ctx context.Context, q arena.EnvelopeQuery) ([]arena.Envelope, error)
 	EnvelopeAfter(ctx context.Context, q arena.EnvelopeQuery, since time.Time) (after int64, exact bool, err error)
@@ -50,7 +50,7 @@ type Options struct {
 	// Awake is called when an unavailable agent asks for its tasks, so that it need
 	// not wait for the next check. nil: none is.
 	Awake  func(ctx context.Context, agentID string)
-	Dev    bool // offers POST /seed and lets every key post, not only those of registered agents
+	Dev    bool // offers POST /seed and lets every key post, not only keys of registered agents
 	Now    func() time.Time
 	Logger *slog.Logger
 
@@ -60,7 +60,7 @@ type Options struct {
 	KeepPerKey int           // newest envelopes of one key that are kept, default 5,000
 	KeepAll    int           // newest envelopes that are kept, default 200,000
 	// OwnerBytes bounds the bodies that are kept for one owner, default 64 MiB. The
-	// sweep deletes the oldest beyond half of it, so that an owner who goes on
+	// sweep deletes the oldest beyond half of it, so that an owner who keeps
 	// posting is seldom refused: the text lets a relay drop what has expired, and
 	// messages expire after minutes. Envelopes by which replays are known stay, so
 	// what is left over is refused.
@@ -113,7 +113,7 @@ func NewServer(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends all parked polls with what they have: nothing.
+// Close ends all waiting polls with empty results.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.close()

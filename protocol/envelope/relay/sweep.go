@@ -20,8 +20,8 @@ const remembered = 15 * time.Minute
 // showAtOnce is how many envelopes one transaction makes visible.
 const showAtOnce = 200
 
-// Sweep shows what agents said in rounds that have closed, and deletes what is
-// too old or too much. A job calls it every few seconds; one node is enough.
+// Sweep unseals envelopes of closed rounds, and deletes envelopes that are too old
+// or too many. A job calls it every few seconds; one node is enough.
 func (s *Server) Sweep(ctx context.Context) error {
 	for {
 		shown, err := s.o.Store.ShowEnvelopes(ctx, s.o.Now(), showAtOnce)

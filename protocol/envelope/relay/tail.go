@@ -7,8 +7,8 @@ import (
 	"github.com/agora-arena/arena/protocol/envelope"
 )
 
-// tail reads what comes into the relay, once for all polls that wait, whatever
-// they ask for. There is one while polls wait.
+// tail reads new envelopes once for all waiting polls, whatever their filters.
+// There is one tail while polls wait.
 type tail struct {
 	stop  context.CancelFunc
 	after int64 // Seq up to which it has read
@@ -88,7 +88,7 @@ func (s *Server) follow(ctx context.Context, t *tail) {
 	}
 }
 
-// deliver gives polls those of the envelopes that they wait for.
+// deliver passes the polls the envelopes that they wait for.
 func (s *Server) deliver(t *tail, page []arena.Envelope) {
 	now := s.o.Now()
 	s.mu.Lock()

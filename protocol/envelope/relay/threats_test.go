@@ -94,8 +94,8 @@ func TestThreatL2_replays(t *testing.T) {
 	w.refused(http.StatusUnprocessableEntity, "REFUSED", w.post(body))
 }
 
-// Threat L3: a reader's place is that of the server. No time that a sender
-// writes into an envelope hides a later one.
+// Threat L3: the server decides a reader's position. No time that a sender writes
+// into an envelope hides a later envelope.
 func TestThreatL3_poisoned_times(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -437,7 +437,7 @@ type counted struct {
 	*rows.Relay
 
 	looks, running, most atomic.Int64
-	after                atomic.Int64 // that the last look went on from
+	after                atomic.Int64 // where the last look resumed
 	full                 chan struct{}
 }
 
@@ -467,9 +467,9 @@ func pollers(t *testing.T, c *counted, notifier *mailbox.Notifier) (w *world, po
 	}, got
 }
 
-// Threat L6: after its first look a poll reads nothing by itself. One look
-// serves all that wait, whatever their filters are; it goes on from what came
-// last, and each poll gets what it has asked for.
+// Threat L6: after its first look a poll reads nothing on its own. One look serves
+// all waiting polls, whatever their filters. It resumes after the last envelope, and
+// each poll gets the envelopes that match its filter.
 func TestThreatL6_shared_looks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -527,7 +527,7 @@ func TestThreatL6_shared_looks(t *testing.T) {
 		c.looks.Store(0)
 		time.Sleep(time.Minute)
 		if n := c.looks.Load(); n != 0 {
-			t.Errorf("%d looks while nobody waits", n)
+			t.Errorf("%d looks without a waiting poll", n)
 		}
 	})
 }

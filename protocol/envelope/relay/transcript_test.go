@@ -11,7 +11,7 @@ import (
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
-var update = flag.Bool("update", false, "write the transcript in docs/protocols/envelope-transcript.md anew")
+var update = flag.Bool("update", false, "rewrite docs/protocols/envelope-transcript.md")
 
 // The transcript of a round in docs/protocols/envelope-transcript.md is what happens.
 func TestTranscript(t *testing.T) {

@@ -52,8 +52,8 @@ func (w *world) now() time.Time {
 	return time.Now().Add(time.Duration(w.ahead.Load()))
 }
 
-// stopClock makes the relay's clock go on by a millisecond whenever it is read,
-// for a second that a slow machine must not use up.
+// stopClock makes the relay's clock advance by a millisecond whenever it is read, so
+// that a slow machine does not use up a second.
 func (w *world) stopClock() {
 	now := time.Now()
 	w.halt.Store(&now)
