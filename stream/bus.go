@@ -66,7 +66,7 @@ func (p *payload) add(e *arena.Event) []byte {
 
 // JoinMessages returns one message that carries the events of two on the same
 // topic, the second right after the first; false when events are missing
-// between them, or the topic is none of stream's. It may change the first.
+// between them, or the topic does not belong to stream. It may change the first.
 func JoinMessages(topic string, first, then []byte) ([]byte, bool) {
 	switch kind, _, _ := strings.Cut(topic, ":"); kind {
 	case "league", "lobby":

@@ -33,7 +33,7 @@ func TestSpectator_Delayed(t *testing.T) {
 		t.Errorf("hello %s", hello.Raw)
 	}
 	streamtest.WantSeqs(t, early.Until(3), 1, 3)
-	ahead := b.Dial(t, "?match=m_1&since=4", nil) // what is not shown is not there
+	ahead := b.Dial(t, "?match=m_1&since=4", nil) // events that are not visible yet do not exist
 	if hello := ahead.Next(); hello.Seq != 3 || !hello.Resync {
 		t.Errorf("hello %s", hello.Raw)
 	}

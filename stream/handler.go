@@ -110,8 +110,8 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 }
 
 // bearsTask reports whether a request has a credential in the form of a task
-// token. Spectators may have others, such as that of an owner: nobody needs one to
-// read a stream.
+// token. Spectators may have other credentials, such as an owner's token; reading a
+// stream needs no credential.
 func bearsTask(h http.Header) bool { return strings.Count(h.Get("Authorization"), ".") == 2 }
 
 // hasToken reports whether a header lists a word, in upper or lower case and with

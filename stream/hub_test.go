@@ -79,8 +79,8 @@ func TestSpectator_Races_writers(t *testing.T) {
 	streamtest.WantSeqs(t, b.Dial(t, "?match=m_1&since=0", nil).UntilHead(), 1, last)
 }
 
-// What never was published here is read from the log; a log that is away for
-// a while delays it, and nothing is lost or doubled.
+// Events that were not published here are read from the log. A log that is
+// unavailable for a while delays them, and no event is lost or repeated.
 func TestHub_Gap(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.retry = time.Millisecond })
@@ -296,7 +296,7 @@ func TestHub_Idle(t *testing.T) {
 	b.log.AddMatch("m_1", arena.VisibilityLive)
 	b.publish(5)
 	if got := b.hub.Stats(); got.Topics != 0 || b.log.Reads() != 0 {
-		t.Errorf("nobody watches, yet %d topics and %d reads", got.Topics, b.log.Reads())
+		t.Errorf("no spectators, yet %d topics and %d reads", got.Topics, b.log.Reads())
 	}
 	p, s := b.Dial(t, "?match=m_1", nil), b.Events(t, "?league=trivia", "")
 	p.Next()
@@ -371,7 +371,7 @@ func TestHub_Forgets_what_was_read(t *testing.T) {
 	watched, match := topicKey{topicLeague, streamtest.League}, topicKey{topicMatch, "m_1"}
 	b.hub.sweep()
 	if n := kept(watched); n > 2*lastSegment {
-		t.Errorf("the league keeps %d bytes that everybody has read", n)
+		t.Errorf("the league keeps %d bytes that all clients have read", n)
 	}
 	if n := kept(match); n < events*size {
 		t.Errorf("the match keeps %d bytes of %d", n, events*size)

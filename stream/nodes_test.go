@@ -183,7 +183,7 @@ func TestHub_Nodes_silence(t *testing.T) {
 	}
 }
 
-// Reads of the log do not pile up when the bus is away.
+// Reads of the log do not pile up when the bus is down.
 func TestHub_Nodes_polls_are_bounded(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
@@ -259,7 +259,7 @@ func TestHub_Nodes_lobby(t *testing.T) {
 	}
 }
 
-// Numbers of viewers are those of all nodes, or of this one while it is cut off.
+// Numbers of viewers count all nodes, or only this one while it is cut off.
 func TestHub_Nodes_viewers(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

@@ -72,7 +72,7 @@ func TestSpectator_SSE_id_without_a_log(t *testing.T) {
 	}
 }
 
-// That the match's row says that it is over ends no stream before the rest of
+// A match's row with the status finished ends no stream before the rest of
 // the log has been sent, whatever the last event is. Threat V4.
 func TestTopic_Over_with_the_last_event(t *testing.T) {
 	t.Parallel()
@@ -129,7 +129,7 @@ func TestTopic_Take_leaves_nothing_out(t *testing.T) {
 	topic.mu.Lock()
 	topic.stale = false // a read is under way
 	topic.mu.Unlock()
-	if topic.emitRows(nil, true, errors.New("the log is away")) || !behind() {
+	if topic.emitRows(nil, true, errors.New("the log is unavailable")) || !behind() {
 		t.Error("a read that failed counts as one that found nothing")
 	}
 	topic.emitRows([]arena.Event{rows[0], rows[2], rows[3]}, false, nil)

@@ -199,7 +199,7 @@ const (
 )
 
 // listen reads pongs and the close frame until the connection ends. It discards
-// messages, unless the first is that of an agent.
+// messages, unless the first one comes from an agent.
 func (s *spectator) listen(now func() time.Time) {
 	var limit *rate.Limiter
 	for {

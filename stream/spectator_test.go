@@ -116,7 +116,7 @@ func TestSpectator_Match_over(t *testing.T) {
 			}
 			streamtest.WantSeqs(t, stream.Until(4), 1, 4)
 			if r, more := stream.Next(); more {
-				t.Errorf("event stream goes on with %s", r.Raw)
+				t.Errorf("event stream continues with %s", r.Raw)
 			}
 			for query, first := range map[string]int64{"": 5, "&since=0": 1, "&since=3": 4, "&since=4": 5, "&since=9": 5} {
 				code, got := b.Dial(t, "?match=m_1"+query, nil).Rest()
@@ -195,8 +195,8 @@ func TestSpectator_Caps(t *testing.T) {
 	b.Dial(t, "?lobby=1", from("d"))
 }
 
-// The stream of a match is public, whatever credential a client sends with each
-// of its requests: that of an owner or an admin too.
+// The stream of a match is public, whatever credential a client sends with its
+// requests, even an owner's or an admin's.
 func TestSpectator_Credentials(t *testing.T) {
 	t.Parallel()
 	b := start(t)

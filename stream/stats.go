@@ -43,8 +43,8 @@ func (h *Hub) Stats() Stats {
 	return s
 }
 
-// Viewers returns the number of spectators of a match, on all nodes as far as
-// the bus knows.
+// Viewers returns the number of spectators of a match, on all nodes that the bus
+// reaches.
 func (h *Hub) Viewers(matchID string) int {
 	h.mu.RLock()
 	t := h.topics[topicKey{topicMatch, matchID}]

@@ -62,7 +62,7 @@ type segment struct {
 	buf     []byte
 	entries []entry
 	next    *segment
-	dropped bool // out of bounds: what a cursor has not read here is lost to it
+	dropped bool // out of bounds: a cursor can no longer read it here
 }
 
 // entry is one event: the position of the topic after it, and where it ends
@@ -161,7 +161,7 @@ func (t *tail) seek(seq int64) cursor {
 	}
 }
 
-// end returns the cursor after everything that is there.
+// end returns the cursor after all events.
 func (t *tail) end() cursor { return cursor{seg: t.newest, at: len(t.newest.entries)} }
 
 // next returns the n events that are ready at c as one range of bytes and moves

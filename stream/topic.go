@@ -47,8 +47,8 @@ const (
 	maxEarly = 1024
 )
 
-// topic is the live end of one stream. For a match its positions are those of
-// the log; for a league and the lobby it counts what it carried itself.
+// topic is the live end of one stream. For a match its positions are positions in
+// the log; for a league and the lobby it counts the events that it carried.
 type topic struct {
 	hub  *Hub
 	key  topicKey
@@ -87,8 +87,8 @@ func newTopic(h *Hub, key topicKey) *topic {
 	return &topic{hub: h, key: key, known: key.kind != topicMatch, early: map[int64]line{}, ready: make(chan struct{})}
 }
 
-// learn updates the topic from the match's row, which may be older than what
-// the topic knows.
+// learn updates the topic from the match's row, which may be older than the topic's
+// own state.
 func (t *topic) learn(m visibility.Match) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,7 +104,7 @@ func (t *topic) learn(m visibility.Match) {
 	t.fillIfBehind()
 }
 
-// position returns the last position in the log that the topic knows of.
+// position returns the last position in the log that the topic has seen.
 func (t *topic) position() (seq int64, known, over bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

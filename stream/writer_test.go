@@ -110,7 +110,7 @@ func TestSpectator_Hand_back(t *testing.T) {
 	driven.Next()
 	s := b.topic("m_1").readers[0]
 	other := b.Dial(t, "?match=m_1", nil)
-	b.publish(1) // from here on the workers were called by nobody
+	b.publish(1) // nothing calls the workers after this
 	other.Until(1)
 	driven.Until(1)
 	s.socket.writeMu.Lock()

@@ -11,8 +11,8 @@ import (
 type row = arena.Match
 
 // Match is a match as spectators may see it now. Only this package makes one;
-// its fields are those of arena.Match. Of a delayed match that runs they are
-// what they were when the last visible event was stored.
+// its fields are arena.Match's. For a running delayed match they have the values
+// at the time when the last visible event was stored.
 type Match struct {
 	row
 	rules     mode.Rules
@@ -22,8 +22,8 @@ type Match struct {
 // newMatch makes every Match. m is the row as of the last visible event.
 func newMatch(m arena.Match, rules mode.Rules) Match { return Match{row: m, rules: rules} }
 
-// Scheduled returns a match that has just been created, without reading it.
-// Only what is known of a match before it starts is in it, whatever m holds.
+// Scheduled returns a match that has just been created, without reading it. It
+// contains only what spectators may see before the start, whatever m holds.
 func Scheduled(m arena.Match) Match {
 	m.Status, m.StartedAt, m.FinishedAt, m.VoidReason = arena.MatchScheduled, time.Time{}, time.Time{}, arena.VoidReason{}
 	created, _ := mode.AsOf(m, m.Seq, nil) // fails on an event only

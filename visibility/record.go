@@ -7,8 +7,8 @@ import (
 	"github.com/agora-arena/arena/record"
 )
 
-// RecordRows returns what the record of a finished match is made from, the
-// commitments of erased texts left out. Nothing in it is hidden any more: every
+// RecordRows returns the rows for the record of a finished match, without the
+// commitments of erased texts. Nothing in it is hidden any more: every
 // round has closed (docs/rules.md, section 5). conflict: the match is not
 // finished. too_large: its log is longer than maxEvents.
 func (r *Reader) RecordRows(ctx context.Context, id string, maxEvents int64) (record.Rows, error) {

@@ -8,9 +8,8 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// Vote is an open vote of spectators on the open round of a match. It is the
-// one case in which spectators read answers before the round has closed; they
-// see no authors.
+// Vote is an open vote of spectators on the open round of a match. Only here do
+// spectators read answers before the round has closed, without authors.
 type Vote struct {
 	Match    Match
 	Until    time.Time
@@ -59,8 +58,8 @@ func (v *Votes) Open(ctx context.Context, matchID string) (vote Vote, ok bool, e
 }
 
 // voteUntil returns when the open vote on a match that was just read ends, or
-// the zero time if none is open. A node that takes a match over opens the vote
-// anew.
+// the zero time if no vote is open. A node that takes a match over opens the vote
+// again.
 func (r *Reader) voteUntil(ctx context.Context, m arena.Match) (time.Time, error) {
 	if m.Settings.Judge.Kind != arena.JudgeCrowd || !m.RoundOpen || m.Status != arena.MatchRunning {
 		return time.Time{}, nil

@@ -50,12 +50,12 @@ type Bus struct {
 	bucket  *redis.Script
 
 	mu     sync.RWMutex
-	subs   map[string]*subscription // by topic; what is wanted, whether Redis is there or not
+	subs   map[string]*subscription // by topic; all subscriptions, even while Redis is down
 	client redis.UniversalClient    // nil before Redis was reached for the first time
 	shards []*shard                 // one, or shardCount on a cluster
 }
 
-// subscription is what somebody on this node listens to.
+// subscription is a subscription of a client on this node.
 type subscription struct {
 	message func(node string, payload []byte)
 	link    func(up bool)
@@ -87,7 +87,7 @@ const (
 )
 
 // Open makes a bus for the Redis at url (see CheckURL) and starts to connect.
-// It does not wait for that: a node works without Redis until it is there.
+// It does not wait for that: a node works without Redis until it is available.
 func Open(url string, o Options) (*Bus, error) {
 	if o.Node == "" || strings.ContainsAny(o.Node, " \n") || o.Now == nil || o.Logger == nil {
 		return nil, errors.New("bus: it needs the node's id, a clock and a logger")
@@ -108,8 +108,8 @@ func Open(url string, o Options) (*Bus, error) {
 	return b, nil
 }
 
-// quiet silences the logger that go-redis keeps in its package: it would
-// write to standard error what the bus logs by itself.
+// quiet silences the package logger of go-redis, which would write to standard
+// error what the bus already logs.
 func quiet() { logging.Disable() }
 
 // Close sends what waits, for at most a second, and returns when all
@@ -185,7 +185,7 @@ func (b *Bus) linked(up bool) {
 	}
 }
 
-// Up reports whether Redis is there, as far as this node knows.
+// Up reports whether this node is connected to Redis.
 func (b *Bus) Up() bool { return b.up.Load() }
 
 func (b *Bus) subscription(topic string) *subscription {
@@ -294,7 +294,7 @@ func (b *Bus) dial() (redis.UniversalClient, bool, error) {
 	one.ClientName = many.ClientName
 	client := redis.NewClient(&one)
 	info, err := client.Info(ctx, "cluster").Result()
-	if redis.HasErrorPrefix(err, "NOPERM") { // then it is for who set the permissions to know
+	if redis.HasErrorPrefix(err, "NOPERM") { // an error for the operator who set the permissions
 		info, err = "", nil
 	}
 	if err != nil {

@@ -231,8 +231,8 @@ func TestBus_Sender_reports_losses(t *testing.T) {
 	}
 }
 
-// Nobody waits for a Redis that hangs, memory is bounded, and afterwards
-// every topic is notified. Threat C4.
+// No caller waits for a Redis that hangs, memory is bounded, and afterwards every
+// topic is notified. Threat C4.
 func TestBus_Frozen_server(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrAway is returned when Redis is not there: decide without it.
-var ErrAway = errors.New("redis is away")
+// ErrAway is returned when Redis is unavailable: decide without it.
+var ErrAway = errors.New("redis is unavailable")
 
 // bucket is a token bucket as one number, the time at which it is full again
 // (GCRA). Redis's own clock counts, in microseconds; whole numbers of that

@@ -5,7 +5,7 @@ import "sync/atomic"
 // Stats is a snapshot of what the bus carries. All but Up and Cluster only
 // grow.
 type Stats struct {
-	Up        bool   // Redis is there
+	Up        bool   // Redis is connected
 	Cluster   bool   // and it is a cluster
 	Published uint64 // messages that Redis took
 	Lost      uint64 // messages that it did not; their subscribers were or will be notified

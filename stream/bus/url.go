@@ -26,8 +26,8 @@ type target struct {
 	db   int
 }
 
-// How long Redis may take where the URL does not say: nothing waits for it,
-// but a dead connection must be found out.
+// The default time limits of Redis. Nothing waits for it, but a dead connection
+// must be detected.
 const (
 	dialTimeout = time.Second
 	callTimeout = time.Second
@@ -35,7 +35,7 @@ const (
 
 // parseURL reads redis://user:password@host:port/db, rediss:// for TLS, and a
 // cluster's hosts as host1:port1,host2:port2 or as parameters addr. Other
-// parameters are those of go-redis, such as pool_size.
+// parameters are go-redis's, such as pool_size.
 func parseURL(raw string) (target, error) {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	if !ok || scheme != "redis" && scheme != "rediss" {

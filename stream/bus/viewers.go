@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// viewers adds up what the nodes announce. Each node sends what changed, and
-// all of it from time to time: a node that was killed is forgotten after
-// three such times.
+// viewers adds up the numbers of the nodes. Each node sends its changes, and from
+// time to time all its numbers; a killed node is dropped after three such intervals.
 type viewers struct {
 	mu     sync.Mutex
 	mine   map[string]int // as last announced

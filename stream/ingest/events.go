@@ -109,8 +109,8 @@ func (rc *Receiver) accept(s *seat, m *message, size int) (arena.Event, *refusal
 	return e, nil
 }
 
-// append appends a batch of one seat and publishes it. If it fails, nothing of
-// the batch was appended, and the refusal is that of every event.
+// append appends a batch of one seat and publishes it. If it fails, it appended
+// nothing, and every event of the batch gets the refusal.
 func (rc *Receiver) append(s *seat, batch []queued) *refusal {
 	events := make([]arena.Event, len(batch))
 	for i, q := range batch {

@@ -53,7 +53,7 @@ func TestReceiver_Flush(t *testing.T) {
 	b.seats.release(s, time.Now())
 	b.agents.Flush(waited{t.Context(), answer}, "m_1", "ag_1")
 	if n := len(b.log.Rows("m_1")); n != 1 {
-		t.Errorf("%d rows, want that of the message that lay in the socket", n)
+		t.Errorf("%d rows, want the message that was in the socket", n)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestReceiver_Flush_append(t *testing.T) {
 	testwait.Until(t, "the append", func() bool { return b.log.Appends() == 1 })
 	b.agents.Flush(waited{t.Context(), open}, "m_1", "ag_1")
 	if n := len(b.log.Rows("m_1")); n != 1 {
-		t.Errorf("%d rows, want that of the message that was being appended", n)
+		t.Errorf("%d rows, want the message that was being appended", n)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 const typeAuth arena.EventType = "auth"
 
 // message is one message of an agent: the members that AAP names ("Streaming
-// events"), and those of auth, as parts of its text; nil when absent.
+// events") and the members of auth, as parts of its text; nil when absent.
 type message struct {
 	typ arena.EventType
 
@@ -126,8 +126,8 @@ func (m *message) forges(key seatKey) bool {
 	return err1 != nil || err2 != nil || match != "" && match != key.match || agent != "" && agent != key.agent
 }
 
-// body returns the members of the event as they go to the log: those of its
-// type, of the right kind, in one line, with clean text.
+// body returns the members of the event for the log: only members of its type, with
+// values of the right kind, in one line, with clean text.
 func (m *message) body() (json.RawMessage, error) {
 	var b bodyBuilder
 	switch m.typ {
@@ -154,7 +154,7 @@ func (m *message) body() (json.RawMessage, error) {
 		b.text("message", m.message)
 		b.bool("fatal", m.fatal)
 	default:
-		return nil, errors.New("type is none that an agent may send")
+		return nil, errors.New("type is not one that an agent may send")
 	}
 	return b.close()
 }

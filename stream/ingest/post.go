@@ -81,7 +81,7 @@ func (rc *Receiver) acceptPost(w http.ResponseWriter, r *http.Request) (postRepl
 // readPost reads the whole body first, so that nothing of one that is too large
 // is appended.
 func readPost(w http.ResponseWriter, r *http.Request, now time.Time) ([]byte, error) {
-	// If the deadline cannot be set, that of the server holds.
+	// If the deadline cannot be set, the server's applies.
 	_ = http.NewResponseController(w).SetReadDeadline(now.Add(postTime))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPost))
 	var tooLarge *http.MaxBytesError

@@ -132,7 +132,7 @@ func (a *agentSocket) bindSeat(c arena.TaskClaims) {
 }
 
 // read reads messages until the connection ends. After our close frame it
-// discards them and waits for that of the peer.
+// discards them and waits for the peer's.
 func (a *agentSocket) read() {
 	for no := 1; ; no++ {
 		text, m, err := a.conn.Next()

@@ -134,7 +134,7 @@ func (c *Conn) Idle(other func() bool) bool {
 }
 
 // Close sends a close frame, unless the connection is lost, and lets the reader
-// wait for that of the peer no longer than the grace period. Closing the
+// wait for the peer's close frame for at most the grace period. Closing the
 // connection earlier could make the kernel discard our frame. CloseNow must
 // follow.
 func (c *Conn) Close(e Ending) {

@@ -2,8 +2,7 @@ package ws
 
 import "encoding/binary"
 
-// The close codes of /v1/stream: its own, and those of RFC 6455 and its
-// registry.
+// The close codes of /v1/stream: its own, and codes of RFC 6455 and its registry.
 const (
 	CloseOver       = 1000 // the match is over
 	CloseLost       = 1006 // the connection broke; never sent

@@ -54,7 +54,7 @@ func newTLSWire(t *testing.T, timeout time.Duration) (*wire, *tls.Conn) {
 	return &wire{Conn: conn, below: below, now: time.Now, timeout: timeout}, peer.(*tls.Conn) //nolint:forcetypeassert // of tls.Dialer
 }
 
-// A peer that reads nothing for a while blocks nobody, and gets every byte in
+// A peer that reads nothing for a while blocks no other, and gets every byte in
 // order once it reads.
 func TestWire_TLS_slowPeer(t *testing.T) {
 	t.Parallel()

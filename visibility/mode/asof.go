@@ -13,10 +13,9 @@ func RowEvents() []arena.EventType {
 	return []arena.EventType{arena.EventAgentLeft, arena.EventRoundStarted, arena.EventRoundClosed}
 }
 
-// AsOf returns the match as it stood when its log ended with the event seq:
-// what spectators of a delayed match see of it (docs/rules.md, section 5). events
-// are those of the log up to seq whose type is one of RowEvents; AsOf ignores
-// others.
+// AsOf returns the match in its state when its log ended with the event seq, which
+// is the state that spectators of a delayed match see (docs/rules.md, section 5).
+// events are the events of the log up to seq; AsOf uses only the types in RowEvents.
 func AsOf(m arena.Match, seq int64, events []arena.Event) (arena.Match, error) {
 	m.Seq, m.Round, m.RoundOpen = seq, 0, false
 	m.Seats = append([]arena.Seat(nil), m.Seats...)

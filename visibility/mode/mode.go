@@ -12,8 +12,8 @@ import (
 type Rules struct {
 	// Sealed hides what agents write until the round has closed.
 	Sealed bool
-	// UntilEnd keeps sealed parts hidden until the match has finished. Those of a
-	// match that is void stay hidden.
+	// UntilEnd keeps sealed parts hidden until the match has finished. Sealed parts
+	// of a void match stay hidden.
 	UntilEnd bool
 	// Delay is the time from an event to the moment when spectators may see it.
 	Delay time.Duration
@@ -23,9 +23,9 @@ type Rules struct {
 func (r Rules) HoldsBack() bool { return r.Delay > 0 }
 
 // Of returns the rules of a match. A match that is over has no delay. A mode
-// that is not known is treated as sealed. What the agents of a turn-based game
-// write may show what their opponents must not know: where it is sealed, it stays
-// so until the end, and a game in which players know different things is sealed in
+// that is not known is treated as sealed. Agents of a turn-based game may write
+// what their opponents must not know: where their texts are sealed, they stay so
+// until the end, and a game in which players know different things is sealed in
 // any mode.
 func Of(m arena.Match) Rules {
 	v, untilEnd := m.Settings.Visibility, m.Settings.UntilEnd()

@@ -71,8 +71,8 @@ func StartCluster(t testing.TB) *Server {
 	return s
 }
 
-// Run starts a server outside of a test; the caller closes it. It gives
-// ErrNoServer when there is none to start.
+// Run starts a server outside of a test; the caller closes it. It returns
+// ErrNoServer if no server program is installed.
 func Run(ctx context.Context, args ...string) (*Server, error) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		return nil, ErrNoServer
@@ -93,8 +93,8 @@ func Run(ctx context.Context, args ...string) (*Server, error) {
 	return nil, errors.Join(fmt.Errorf("start redis: %w", err), s.Close())
 }
 
-// freeAddr returns a port below those that the kernel hands out by itself; a
-// cluster needs one 10,000 above it too.
+// freeAddr returns a port below the kernel's ephemeral ports; a cluster also needs
+// the port 10,000 above it.
 func freeAddr(ctx context.Context) (string, error) {
 	var lc net.ListenConfig
 	for range 100 {
