@@ -57,7 +57,7 @@ func NewService(o ServiceOptions) (*Service, error) {
 	return &Service{o: o}, nil
 }
 
-// now is the clock in the form that is stored.
+// now returns the current time in UTC, truncated to milliseconds.
 func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }
 
 // Create stores an open league, for an admin. Settings that are left out get

@@ -98,7 +98,7 @@ func (l *leagueOf) duel(a, b int) {
 	}})
 }
 
-// play lets everybody meet everybody so often.
+// play lets every agent meet every other the given number of times.
 func (l *leagueOf) play(t *testing.T, times int) arena.AnomalyReport {
 	t.Helper()
 	for range times {
@@ -116,7 +116,7 @@ func (l *leagueOf) play(t *testing.T, times int) arena.AnomalyReport {
 }
 
 // Threat F4: leagues of honest agents are not in the report, though strong ones
-// beat weak ones and everybody falls for the same options.
+// beat weak ones and all fall for the same options.
 func TestAnomalies_honest(t *testing.T) {
 	t.Parallel()
 	leagues, pairs, alarms := 20, 0, 0
@@ -206,8 +206,8 @@ func mistakes(source string, tasks int, said []int, of map[int]string) (e arena.
 	return e
 }
 
-// Threat F4: seven mistakes in common accuse nobody, eight do; canaries, whose
-// right answer nobody can know, are no mistakes.
+// Threat F4: seven common mistakes are not reported, eight are. Trap questions,
+// which have no right answer to know, are not mistakes.
 func TestAnomalies_copied_least(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -221,8 +221,7 @@ func TestAnomalies_copied_least(t *testing.T) {
 	}
 }
 
-// Threat F4: more agents of the one who copies do not make a mistake look as
-// if everybody made it.
+// Threat F4: more agents of the owner who copies do not make a mistake look common.
 func TestAnomalies_copied_in_a_crowd(t *testing.T) {
 	t.Parallel()
 	said, of := []int{1, 2, 3, 4}, map[int]string{}
@@ -272,8 +271,8 @@ func TestAnomalies_trades(t *testing.T) {
 		}
 	}
 
-	// A weak agent that loses to everybody accuses nobody, and of two who never
-	// met others nothing is known.
+	// A weak agent that loses to all others is not reported, and two agents that
+	// never met others cannot be judged.
 	l = newLeagueOf(7, 6)
 	l.elo[0] = -1500
 	if r := l.play(t, 25); len(r.Found) != 0 {

@@ -54,8 +54,8 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
-// Who declares how often it is right has, over all of its answers, the best
-// score that a constant can have.
+// An agent that always declares its share of right answers has the best score that
+// a constant can have.
 func TestCalibrate_honestyPays(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -152,7 +152,7 @@ func agentsProblem(agents []string) string {
 func criteriaProblem(criteria string) string {
 	switch n := utf8.RuneCountInString(criteria); {
 	case strings.TrimSpace(criteria) == "":
-		return "must say what to judge by"
+		return "must state what to judge by"
 	case n > MaxCriteria:
 		return fmt.Sprintf("has %d characters, the limit is %d", n, MaxCriteria)
 	case !utf8.ValidString(criteria):

@@ -13,7 +13,7 @@ const (
 	MaxCases = 50
 	MaxCase  = 8 << 10 // bytes of arguments and result
 
-	fullCases = 10 // the budget of all cases together is that of this many
+	fullCases = 10 // all cases together have the budget of this many
 )
 
 // CodeScript returns the script that runs an answer against the cases of its

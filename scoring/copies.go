@@ -25,7 +25,7 @@ type agreement struct {
 }
 
 // copies returns agents of different owners whose wrong answers agree far more
-// often than those of others. Right answers are no evidence of copying.
+// often than other agents' do. Right answers are no evidence of copying.
 //
 // For a task that both agents had wrong, the chance that they agree is estimated
 // as p = (c+1)/(n+w): n is the number of agents of other owners that had it wrong

@@ -38,7 +38,7 @@ type receiver struct {
 // receiver are those with the most duels. The expectation comes from a fit of all
 // duels but these (see Fit), from the upper end of the interval of the difference of
 // two agents. The chance is multiplied by the number of
-// receivers, of sizes, and of sets of so many opponents (threat G6). What remains
+// receivers, of sizes, and of sets of that many opponents (threat G6). The result
 // without the giver with most duels must be unlikely too, so that one pair is not
 // reported twice.
 func fed(duels []arena.RatedResult, rivals map[[2]string]*rivalry) ([]arena.Anomaly, error) {

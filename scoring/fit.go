@@ -28,8 +28,8 @@ const MaxFitAgents = 2000
 //     clustered by match: V = C H^-1 (sum over matches of g g') H^-1 C with the
 //     gradients g of whole matches, so that the games of one match do not count
 //     as independent. C subtracts the mean. The virtual draw adds 1/4, as if its
-//     result were random: without it, agents with few results, all the same,
-//     would seem certain.
+//     result were random: otherwise an agent with few, equal results would seem
+//     certain.
 //   - RankLow is 1 + the number of agents whose Low is above the agent's High.
 //     RankHigh is the number of agents, including itself, whose High reaches the
 //     agent's Low.

@@ -57,7 +57,7 @@ func drawResults(t *rapid.T) []arena.RatedResult {
 	return results
 }
 
-// games visits the games of results: score is that of a.
+// games visits the games of results: score is a's.
 func games(results []arena.RatedResult, visit func(a, b string, score, weight float64)) {
 	for _, r := range results {
 		for i, a := range r.Seats {
@@ -75,7 +75,7 @@ func games(results []arena.RatedResult, visit func(a, b string, score, weight fl
 	}
 }
 
-// likelihood is that of the docs/rules.md, section 7, ratings in Elo.
+// likelihood is the likelihood of docs/rules.md, section 7, with ratings in Elo.
 func likelihood(results []arena.RatedResult, ratings map[string]float64) float64 {
 	chance := func(gap float64) float64 { return 1 / (1 + math.Pow(10, -gap/400)) }
 	sum := 0.0
@@ -214,7 +214,7 @@ func uncentred(results []arena.RatedResult, lines map[string]arena.FitLine) map[
 	return at(low)
 }
 
-// checkIntervals computes C H^-1 S H^-1 C as it stands, with Gauss and Jordan.
+// checkIntervals computes C H^-1 S H^-1 C literally, by Gauss-Jordan elimination.
 func checkIntervals(t *rapid.T, results []arena.RatedResult, lines map[string]arena.FitLine, ratings map[string]float64) {
 	t.Helper()
 	ids := slices.Sorted(maps.Keys(lines))
@@ -336,7 +336,7 @@ func TestFit_equals(t *testing.T) {
 			}
 		}
 	}
-	// Who always wins stays finite, and nobody knows how good it is.
+	// The rating of an agent that always wins stays finite, with a wide interval.
 	var won []arena.RatedResult
 	for range 10 {
 		won = append(won, duel("a", "b", false))

@@ -5,7 +5,7 @@ import (
 )
 
 // The versions of the judges. A version is stored with a verdict and changes
-// whenever the same answer could be judged differently. That of code also
+// whenever the same answer could be judged differently. The version of code also
 // changes with the behavior of the interpreter.
 const (
 	ExactVersion  = "exact-2"

@@ -8,7 +8,7 @@ import (
 
 // JudgeHealth measures a judge by its verdicts, newest first. length returns the
 // length of an answer in bytes, or false if it is unknown. The version of a judge
-// without verdicts is that of its settings.
+// without verdicts comes from its settings.
 func JudgeHealth(spec arena.JudgeSpec, verdicts []arena.Verdict, length func(matchID string, round int, agentID string) (int, bool)) arena.JudgeHealth {
 	h := arena.JudgeHealth{Versions: []string{}, Verdicts: len(verdicts)}
 	var flips, first, longer, agreed share

@@ -69,7 +69,7 @@ const GraceRounds = 1
 // scored. If no seat scored, those drop that did not answer in time, if another
 // seat did answer. A void round spares its seat, and so does a round skipped by a 429
 // up to GraceRounds of them; a further one is a miss (docs/rules.md, section 6).
-// The seats are as they stand after the round (arena.Seat.Closed). answers holds
+// The seats have their state after the round (arena.Seat.Closed). answers holds
 // the round's judged answers by agent id.
 func Eliminate(seats []arena.Seat, round int, answers map[string]arena.Answer) []arena.Seat {
 	after := slices.Clone(seats)

@@ -218,7 +218,7 @@ func TestEliminate_neverDropsAll(t *testing.T) {
 				}
 			}
 			if active == 0 {
-				t.Fatal("everybody dropped")
+				t.Fatal("all agents dropped")
 			}
 		}
 	})
@@ -244,7 +244,7 @@ func TestOver(t *testing.T) {
 		{"in the middle", arena.Settings{Rounds: 3}, two, 2, false},
 		{"last round", arena.Settings{Rounds: 3}, two, 3, true},
 		{"fixed rounds ignore the cap", arena.Settings{Rounds: 3, MaxRounds: 1}, two, 2, false},
-		{"open end goes on", arena.Settings{MaxRounds: 50}, two, 49, false},
+		{"open end continues", arena.Settings{MaxRounds: 50}, two, 49, false},
 		{"open end's cap", arena.Settings{MaxRounds: 50}, two, 50, true},
 		{"open end without a cap still plays once", arena.Settings{}, two, 0, false},
 		{"open end without a cap ends", arena.Settings{}, two, 1, true},

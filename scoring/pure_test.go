@@ -32,7 +32,7 @@ func TestJudge_regex(t *testing.T) {
 		{`cat|cats`, "cats", true},
 		{`(?m)^a$`, "b\na", false},
 		{`(?s)a.b`, "a\nb", true},
-		{`a)|(b`, "b", false}, // does not stand by itself
+		{`a)|(b`, "b", false}, // invalid on its own
 		{`(?=a)a`, "a", false},
 		{`(a)\1`, "aa", false},
 		{`[`, "[", false},

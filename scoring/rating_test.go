@@ -210,7 +210,7 @@ func TestRate(t *testing.T) {
 		{"owners not known", rated, match("1", "0").owners("", "a", "b"), deltas{"a": 20_000, "b": -20_000}},
 		{"a duel of one owner", rated, match("1", "0").owners("o", "a", "b"), nil},
 		{
-			"who met nobody is not rated", rated,
+			"an agent that met no other is not rated", rated,
 			match("11rr", "00rr", "rr11"),
 			deltas{"a": 20_000 / 2, "b": -20_000 / 2},
 		},
@@ -468,7 +468,7 @@ func BenchmarkRate128(b *testing.B) {
 	}
 	for b.Loop() {
 		if len(scoring.Rate(rated, m.seats, m.answers, nil)) != 128 {
-			b.Fatal("not everybody was rated")
+			b.Fatal("not all agents were rated")
 		}
 	}
 }

@@ -29,8 +29,8 @@ func anyPattern(patterns []string, answer string) bool {
 }
 
 // compilePattern compiles an RE2 pattern to match whole texts only. The pattern
-// must be valid by itself, which "a)|(b" is not. The error describes why a
-// pattern cannot be used.
+// must be valid before it is wrapped in a group, which "a)|(b" is not. The error
+// describes why a pattern cannot be used.
 func compilePattern(pattern string) (*regexp.Regexp, error) {
 	if len(pattern) > MaxPattern {
 		return nil, fmt.Errorf("a pattern of %d bytes, the limit is %d", len(pattern), MaxPattern)

@@ -12,8 +12,8 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// TestArena_season: nobody meets the same opponent twice running, and the
-// points are those that going through each agent's own duels gives.
+// TestArena_season: no agent meets the same opponent twice in a row, and the points
+// follow from each agent's own duels.
 func TestArena_season(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -79,8 +79,8 @@ func TestArenaScores(t *testing.T) {
 	}
 }
 
-// TestPairArena holds the pairs against all that are possible: as many as can
-// be, whoever has just met whom.
+// TestPairArena compares the pairs with all possible pairings: there are as many as
+// possible, whatever the last meetings.
 func TestPairArena(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -46,8 +46,8 @@ func TestDoubleElimination_complete(t *testing.T) {
 	}
 }
 
-// safeDrops is for how many drops from the winners' bracket of 2^k seats
-// nobody can meet an earlier opponent in the losers' bracket.
+// safeDrops is the number of drops from the winners' bracket of 2^k seats for which
+// no agent can meet an earlier opponent in the losers' bracket.
 func safeDrops(k int) int {
 	switch {
 	case k < 3:
@@ -146,8 +146,8 @@ func TestDoubleElimination_order(t *testing.T) {
 	}
 }
 
-// TestDoubleElimination_waiting: whoever is still in is not behind because
-// only others play in a round.
+// TestDoubleElimination_waiting: an agent that is still in does not rank lower
+// because only others play in a round.
 func TestDoubleElimination_waiting(t *testing.T) {
 	t.Parallel()
 	p := newPlayed(arena.FormatDoubleElimination, field(8), arena.FormatOptions{})

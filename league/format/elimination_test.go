@@ -99,7 +99,7 @@ func TestElimination_season(t *testing.T) {
 	}
 	p.tick(5 * time.Minute)
 	if !p.next(t).Done {
-		t.Error("goes on after its end")
+		t.Error("continues after its end")
 	}
 }
 

@@ -66,12 +66,12 @@ func TestKnockout_slots(t *testing.T) {
 }
 
 // TestSeriesWinner has a case per rule. Letters: x and y win, d is a draw, v
-// void, X and Y win because the other is not there, z is nobody there.
+// void, X and Y win because the other is absent, z means that both are absent.
 func TestSeriesWinner(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		n           int
-		games, want string // "": goes on
+		games, want string // "": continues
 	}{
 		{1, "", ""},
 		{1, "x", "x"},
@@ -172,8 +172,8 @@ func TestKnockout_absent(t *testing.T) {
 		result func(*arena.Pairing)
 		want   int
 	}{
-		{"the opponent of who is away goes on", give(arena.PairingForfeit, lost, won), 2},
-		{"the better seed goes on when both are away", give(arena.PairingForfeit, lost, lost), 1},
+		{"the opponent of an absent agent advances", give(arena.PairingForfeit, lost, won), 2},
+		{"the better seed advances when both are absent", give(arena.PairingForfeit, lost, lost), 1},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestKnockout_absent(t *testing.T) {
 			p := newPlayed(arena.FormatKnockout, field(2), arena.FormatOptions{BestOf: 3})
 			p.finish(t, tc.result)
 			if got := p.table(p.State)[0].AgentID; got != agent(tc.want) || len(p.Pairings) != 1 {
-				t.Errorf("%s goes on after %d games", got, len(p.Pairings))
+				t.Errorf("%s advances after %d games", got, len(p.Pairings))
 			}
 		})
 	}

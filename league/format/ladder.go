@@ -34,7 +34,7 @@ type Candidate struct {
 // LadderInput is the input of a ladder's pairing.
 type LadderInput struct {
 	Idle     []Candidate
-	Meetings []arena.Meeting // of the league; those of the last 24 h count
+	Meetings []arena.Meeting // of the league; the last 24 h count
 	Rated    bool            // whether the league is rated
 	Filler   bool            // whether a rated league pairs agents that can meet only unrated
 	Now      time.Time

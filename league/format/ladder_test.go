@@ -228,9 +228,9 @@ func drawLadder(t *rapid.T, n int) format.LadderInput {
 	return in
 }
 
-// cost is the rule of the ladder written a second time, as plainly as it goes:
-// unpaired, unrated, rematches, milli-Elo. bad is set for a pair that should
-// have waited, or that nobody asked for.
+// cost is the rule of the ladder written a second time, as plainly as possible:
+// unpaired, unrated, rematches, milli-Elo. bad is set for a pair that should have
+// waited, or is not a pair of the input.
 func cost(in format.LadderInput, pairs [][2]string) (c [4]int64, bad bool) {
 	by := map[string]format.Candidate{}
 	for _, a := range in.Idle {
@@ -301,8 +301,8 @@ func TestPairLadder_isCheapest(t *testing.T) {
 	})
 }
 
-// TestPairLadder_isAMatching holds for any size: nobody twice, nobody with
-// itself, nobody from outside; all that may meet do; order decides nothing.
+// TestPairLadder_isAMatching holds for any size: no agent is paired twice, with
+// itself or with an agent from outside; all that may meet do; order decides nothing.
 func TestPairLadder_isAMatching(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -136,7 +136,7 @@ func (p *played) finish(t fataler, decide func(*arena.Pairing)) {
 	t.Fatalf("no end")
 }
 
-// tick lets time pass. Who is in no open pairing is idle.
+// tick lets time pass. Agents without an open pairing are idle.
 func (p *played) tick(d time.Duration) {
 	before := p.Now
 	p.Now = p.Now.Add(d)
@@ -241,7 +241,7 @@ func TestFormats_interruption(t *testing.T) {
 				p.interrupted(t)
 				p.ranks(t)
 				if step := p.next(t); !step.Done {
-					t.Fatalf("goes on after its end: %+v", step)
+					t.Fatalf("continues after its end: %+v", step)
 				}
 			})
 		})

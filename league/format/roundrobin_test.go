@@ -9,8 +9,8 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// TestRoundRobin_everyone: every two meet once or twice, nobody plays twice in
-// a round, and everyone is first as often as second, as nearly as can be.
+// TestRoundRobin_everyone: every two agents meet once or twice, no agent plays twice
+// in a round, and each is first as often as second, as nearly as possible.
 func TestRoundRobin_everyone(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -63,7 +63,7 @@ func Result(m arena.Match) (arena.PairingResult, []arena.Points) {
 }
 
 // Forfeit returns the scores of a game of two agents, at least one of which was
-// away.
+// absent.
 func Forfeit(away []bool) []arena.Points {
 	scores := make([]arena.Points, len(away))
 	for i := range away {

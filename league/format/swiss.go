@@ -29,8 +29,8 @@ func swissStep(s State) Step {
 	return Step{Pairings: next.order()}
 }
 
-// swissRounds returns the number of rounds: that of the options, or the number
-// that a knockout of the same entrants would need.
+// swissRounds returns the number of rounds in the options, or else the number that
+// a knockout of the same entrants would need.
 func swissRounds(s arena.Season) int {
 	if s.Options.Rounds > 0 {
 		return s.Options.Rounds

@@ -269,7 +269,7 @@ func TestSwiss_ten(t *testing.T) {
 }
 
 // TestSwiss_fields plays seasons of 2 to 40 agents to their end, with as many
-// rounds as they need: nobody meets twice, nobody has two byes, everyone plays
+// rounds as they need: no two agents meet twice, no agent has two byes, all play
 // every round.
 func TestSwiss_fields(t *testing.T) {
 	t.Parallel()
@@ -316,7 +316,7 @@ func TestSwiss_interruption(t *testing.T) {
 			}
 		}
 		if step := p.next(t); !step.Done {
-			t.Fatalf("goes on after its end: %+v", step)
+			t.Fatalf("continues after its end: %+v", step)
 		}
 	})
 }

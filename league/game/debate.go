@@ -26,7 +26,7 @@ type speech struct {
 	Text string `json:"text"` // at most maxQuoted of it
 }
 
-// speeches are those of the half so far: the state of a debate.
+// speeches are the speeches of the half so far: the state of a debate.
 type speeches []speech
 
 // Init returns the state without speeches.
@@ -131,8 +131,8 @@ func prompt(motion string, at stage, seat int, earlier speeches) (string, error)
 	return b.String(), nil
 }
 
-// collect returns the speeches of the half including those of the round, and what
-// a judge compares: in the last round of a half the speeches of each seat.
+// collect returns the speeches of the half, this round included, and what a judge
+// compares: in the last round of a half the speeches of each seat.
 func collect(p Position, replies []Reply) (at stage, all speeches, inputs []arena.JudgedAnswer, err error) {
 	if at, err = stageOf(p); err != nil {
 		return at, nil, nil, err
@@ -185,7 +185,7 @@ func (debate) Close(_ context.Context, p Position, replies []Reply, v *arena.Ver
 	return result, err
 }
 
-// cut shortens a speech to what others receive.
+// cut shortens a speech to the length that others receive.
 func cut(text string) string {
 	if len(text) <= maxQuoted {
 		return text

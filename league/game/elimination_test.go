@@ -42,7 +42,7 @@ func TestElimination(t *testing.T) {
 	}
 }
 
-// A void round and a seat that is out already eliminate nobody.
+// A void round and a seat that is already out eliminate no seat.
 func TestElimination_spares(t *testing.T) {
 	t.Parallel()
 	p := position(arena.Settings{Format: arena.FormatElimination, Judge: arena.JudgeSpec{Kind: arena.JudgeCode}})

@@ -11,7 +11,7 @@ import (
 )
 
 // State is what a game keeps from one round to the next, as JSON. A game whose
-// first state is nil keeps none.
+// first state is nil is stateless.
 type State = json.RawMessage
 
 // Game is a deterministic fold over the rounds of a match. Implementations keep
@@ -36,7 +36,7 @@ type Game interface {
 	Closing(s arena.Settings) Closing
 }
 
-// Closing is what it takes to close a round once every seat has an outcome.
+// Closing states what closing a round requires once every seat has an outcome.
 type Closing int
 
 // The ways to close a round.
@@ -116,7 +116,7 @@ func UseOfTasks(s arena.Settings) TaskUse {
 	}
 }
 
-// End is whether a match goes on.
+// End states whether a match continues.
 type End struct {
 	Over bool
 	Void arena.VoidCode // why the match is void; "": it is not
@@ -199,8 +199,8 @@ type Result struct {
 	State   State         // in which the next round opens
 	Verdict arena.Verdict // Judge is "" if nothing was judged
 	Scores  []Score       // of the replies, in their order
-	// Awards are points beside those of the replies, by index in Position.Seats;
-	// nil: none. A seat that did not act may get some.
+	// Awards are points in addition to the replies' points, by index in
+	// Position.Seats; nil means no awards. A seat that did not act may get some.
 	Awards []arena.Points
 	Closed arena.ClosedGame // what spectators see
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/agora-arena/arena/league/game/rules"
 )
 
-// remembering are rules that remember what they said about the last state: a turn
-// is opened, its moves are checked and then played, and the next turn begins where
-// it ended.
+// remembering are rules that cache their results for the last state: a turn is
+// opened, its moves are checked and then played, and the next turn begins where it
+// ended.
 type remembering struct {
 	rules.Rules
 

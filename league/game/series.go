@@ -25,7 +25,7 @@ type series struct{ rules rules.Rules }
 
 // progress is the state of a series.
 type progress struct {
-	Game  int             `json:"game"`            // 0-based; that of the settings when all are over
+	Game  int             `json:"game"`            // 0-based; the number of games when all are over
 	Turn  int             `json:"turn"`            // of the game, 0-based
 	State rules.State     `json:"state"`           // of the game
 	Moved []bool          `json:"moved"`           // by seat: it has answered once
@@ -105,8 +105,8 @@ func (g series) setup(ctx context.Context, p Position, s *progress) (err error) 
 	return nil
 }
 
-// dealSeed returns the seed of a deal of a match. That of one deal discloses
-// neither another one nor the seed of the match.
+// dealSeed returns the seed of a deal of a match. The seed of a deal discloses
+// neither the seed of another deal nor the match's.
 func dealSeed(seed uint64, deal int) uint64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "agora game %d/%d", seed, deal))
 	return binary.BigEndian.Uint64(sum[:])
@@ -258,8 +258,8 @@ func (g series) Close(ctx context.Context, p Position, replies []Reply, _ *arena
 	return result, err
 }
 
-// play plays a turn, and those after it in which only agents act that are gone,
-// until the match is over or an agent must be asked.
+// play plays a turn, and the following turns in which only agents that have left
+// must act, until the match is over or an agent must be asked.
 func (g series) play(ctx context.Context, p Position, s *progress, at rules.Position, replies []Reply, gone map[int]bool, result *Result) error {
 	for {
 		moves, forfeits, err := g.moves(ctx, p, s, at, replies, gone, &result.Closed)
@@ -317,8 +317,8 @@ func gone(seats []arena.Seat, replies []Reply) map[int]bool {
 	return left
 }
 
-// spend notes who has moved and takes from the time banks what the replies took
-// beyond the time limit of a move.
+// spend records which players have moved, and subtracts from the time banks what the
+// replies took beyond the time limit of a move.
 func (s *progress) spend(p Position, replies []Reply) {
 	for _, r := range replies {
 		s.Moved[r.Seat] = s.Moved[r.Seat] || r.Outcome == arena.OutcomeAnswered
@@ -326,8 +326,8 @@ func (s *progress) spend(p Position, replies []Reply) {
 	}
 }
 
-// moves returns the moves of the players who act, and those of them who lose the
-// game because they have none. It adds both to shown, and to s why a player has none.
+// moves returns the moves of the players who act, and the players who lose the game
+// because they have no move. It adds both to shown, and to s why a player has no move.
 func (g series) moves(ctx context.Context, p Position, s *progress, at rules.Position, replies []Reply, gone map[int]bool, shown *arena.ClosedGame) (moves []rules.Move, forfeits []int, err error) {
 	n := len(p.Seats)
 	for _, a := range at.ToAct {
@@ -456,7 +456,7 @@ func (g series) someoneActs(at rules.Position, s progress, p Position, gone map[
 }
 
 // public returns the position of a game with its place in the series. points are
-// those of a game that is over, by player.
+// the points by player of a game that is over.
 func (s progress) public(p Position, at rules.Position, points []arena.Points) (json.RawMessage, error) {
 	var shown map[string]json.RawMessage
 	if err := json.Unmarshal(at.Public, &shown); err != nil {

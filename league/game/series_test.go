@@ -148,7 +148,7 @@ func (tb *table) open() {
 	tb.turn, err = tb.g.Turn(tb.t.Context(), game.NewPosition(tb.m, arena.Round{No: tb.m.Round}, tb.state))
 	tb.ok(err)
 	if len(tb.turn.Prompts) == 0 {
-		tb.t.Fatalf("round %d asks nobody", tb.m.Round)
+		tb.t.Fatalf("round %d asks no seat", tb.m.Round)
 	}
 	tb.rounds = append(tb.rounds, arena.Round{No: tb.m.Round, Turn: tb.turn})
 }
@@ -441,7 +441,7 @@ func TestSeries_ends(t *testing.T) {
 }
 
 // However the seats answer: every game ends in one way for all seats, its points
-// are those of the match, and a seat has a cause where it gave no move.
+// agree with the match, and a seat without a move has a cause.
 func TestSeries_endsAddUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

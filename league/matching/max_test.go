@@ -11,7 +11,7 @@ import (
 	"github.com/agora-arena/arena/league/matching"
 )
 
-// weigh returns the weight of a matching, and fails when it is none.
+// weigh returns the weight of a matching, and fails if it is not a matching.
 func weigh(t fataler, n int, edges []matching.Edge, partner []int) (sum matching.Weight) {
 	t.Helper()
 	if len(partner) != n {

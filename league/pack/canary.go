@@ -45,7 +45,7 @@ func Canary(seed uint64, round int) arena.Task {
 	return t
 }
 
-// canaryDice returns dice that are independent of those of the round's ordinary
+// canaryDice returns dice that are independent of the dice of the round's ordinary
 // task.
 func canaryDice(seed uint64, round int) dice {
 	return dice{rand.NewPCG(seed^0x63616e617279, uint64(round))} //nolint:gosec // a round is small; the seed is the secret

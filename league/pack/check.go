@@ -51,7 +51,7 @@ func Check(task arena.Task, limits Limits) error {
 	return err
 }
 
-// flaw is what is wrong with one field of an entry.
+// flaw is an error in one field of an entry.
 type flaw struct {
 	field string
 	text  string // that names the field itself: reports on files have nothing else

@@ -68,9 +68,9 @@ type record struct {
 	err   error
 }
 
-// csvTable returns the first record of a table, nil if there is none, and the
-// others. Cells are separated by commas, semicolons or tabs, or as a first line
-// such as "sep=;" says, which Excel writes. Records without text before the first
+// csvTable returns the first record of a table, nil if it is empty, and the others.
+// Commas, semicolons or tabs separate cells, or the separator of a first line such
+// as "sep=;", which Excel writes. Records without text before the first
 // are skipped, and empty cells behind its last name are left out.
 func csvTable(data []byte) (first []string, others iter.Seq[record], err error) {
 	separator, data, before := separatorLine(data)
@@ -212,7 +212,7 @@ func plainCSV(err error) error {
 	return err
 }
 
-// members lists the columns other than those of single options.
+// members lists the columns, except the columns of single options.
 func members() []string {
 	return []string{
 		"description", "answer", "options", "topic", "difficulty", "input_format", "output_format", "max_tokens", "rules",

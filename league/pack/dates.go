@@ -40,7 +40,7 @@ func dates(d dice, difficulty int) arena.Task {
 }
 
 // weekday returns a task about the day of the week of the later date. Up to
-// difficulty 3 the task states that of the earlier one.
+// difficulty 3 the task states the day of the earlier date.
 func weekday(difficulty int, early, late time.Time) arena.Task {
 	text := fmt.Sprintf("Which day of the week is %s in the Gregorian calendar?", iso(late))
 	if difficulty <= 3 {

@@ -109,7 +109,7 @@ func (m mapping) addContext(values map[string]json.RawMessage) {
 }
 
 // readARC reads an object of the AI2 Reasoning Challenge in its original form
-// (question.stem, question.choices, answerKey) or that of its tables
+// (question.stem, question.choices, answerKey) or in the form of its tables
 // (question, choices, answerKey).
 func readARC(object []byte) (entry, error) {
 	values, err := readObject(object)

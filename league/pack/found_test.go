@@ -19,8 +19,8 @@ func found(t *testing.T, name string) []byte {
 	return data
 }
 
-// lineOf shows a task in one line. Options that a format shuffles are sorted
-// by nobody: the description determines their order.
+// lineOf shows a task in one line. It does not sort options that a format shuffles:
+// the description determines their order.
 func lineOf(task arena.Task) string {
 	line := task.Description + " [" + strings.Join(task.Options, "; ") + "] " + strings.Join(task.Answers, " or ")
 	if task.Topic != "" {

@@ -339,8 +339,8 @@ func textOf(raw json.RawMessage) (string, error) {
 	return strings.TrimSpace(string(s)), err
 }
 
-// list returns the items of a mapped member: those of a list, or those of a
-// text that "|" separates.
+// list returns the items of a mapped member, which is a list or a text with "|"
+// between the items.
 func (m mapping) list(values map[string]json.RawMessage, target string) ([]string, error) {
 	if m[target] == nil {
 		return nil, nil

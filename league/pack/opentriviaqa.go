@@ -12,8 +12,8 @@ import (
 
 // parseOpenTriviaQA reads the format of OpenTriviaQA:
 //
-//	#Q a question, which may go on
-//	over the following lines
+//	#Q a question, which may continue
+//	on the following lines
 //	^ the right answer
 //	A an option
 //	B the right answer

@@ -146,7 +146,7 @@ func Parse(format string, data []byte, limits Limits) (tasks []arena.Task, skipp
 // Source is a file of tasks.
 type Source struct {
 	Format string // one of Formats, or Auto
-	Map    string // the mapping of columns or members, such as "description=question,options=choices,answer=label"; "" for that of the format
+	Map    string // the mapping of columns or members, such as "description=question,options=choices,answer=label"; "": the format's own
 	Data   []byte
 }
 

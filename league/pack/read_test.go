@@ -59,7 +59,7 @@ func TestRead_utf16(t *testing.T) {
 }
 
 // answersOf reads entries of which each has the options and one of the answers,
-// and returns the answers found, or the reasons for which there are none.
+// and returns the answers found, or the reasons for missing ones.
 func answersOf(t *testing.T, options string, answers ...string) string {
 	t.Helper()
 	var file strings.Builder

@@ -113,8 +113,8 @@ type usage struct {
 	texts   bool    // an answer is only a text
 	letters bool    // an answer is only a letter or label
 	indexes int     // the line of the first answer that is only an index; 0: none
-	zero    int     // that of the first index 0
-	last    int     // that of the first index that equals the number of options
+	zero    int     // the line of the first index 0
+	last    int     // the line of the first index that equals the number of options
 	highest int     // that index
 	counted []count // numbers that are texts of options too
 }

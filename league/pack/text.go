@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// otherFile returns what a file is that holds no text of tasks, and what to do
-// with it; "" for every other file.
+// otherFile describes a file that does not hold tasks as text, and what to do with
+// it; it returns "" for every other file.
 func otherFile(data []byte) string {
 	head := data[:min(len(data), 4096)]
 	has := func(prefix string) bool { return bytes.HasPrefix(head, []byte(prefix)) }

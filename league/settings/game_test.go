@@ -83,7 +83,7 @@ func TestCheck_resultIsForGames(t *testing.T) {
 	}
 }
 
-// Who plays a deal again knows the hands that were hidden.
+// An agent that plays a deal again remembers the hidden hands.
 func TestCheckGame_duplicate(t *testing.T) {
 	t.Parallel()
 	for want, info := range map[string]rules.Info{

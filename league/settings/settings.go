@@ -151,8 +151,8 @@ func Check(s arena.Settings) []arena.FieldError {
 	return c.wrong
 }
 
-// CheckGame returns the errors of the settings of a game whose rules are
-// described, beside those of Check.
+// CheckGame returns the errors of the settings of a game with these rules, in
+// addition to the errors of Check.
 func CheckGame(s arena.Settings, rules rules.Info) []arena.FieldError {
 	c := checker{}
 	c.wrong = rules.Check("game", s.Game.Options)

@@ -139,7 +139,7 @@ func (g *Game) Call(entry, args string, left *Allowance) (result string, err err
 	return v.String(), nil
 }
 
-// gameError puts an error of the interpreter into our words, with its position.
+// gameError translates an error of the interpreter, with its position.
 func gameError(err error) error {
 	var frames []goja.StackFrame
 	what := reason(err)

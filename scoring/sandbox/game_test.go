@@ -92,7 +92,7 @@ func TestGame_KeepsNothing(t *testing.T) {
 	}
 }
 
-// All objects that a game can reach are frozen, but those of its own call.
+// All objects that a game can reach are frozen, except the objects of its own call.
 func TestGame_ReachesOnlyFrozen(t *testing.T) {
 	t.Parallel()
 	g := compileGame(t, game("")+`

@@ -13,7 +13,7 @@ import (
 
 // meter rewrites a syntax tree so that it pays for what it does. It visits
 // every node by reflection: a kind of node that goja adds later is visited
-// too, and costs what any node costs.
+// too, at the price of any node.
 type meter struct {
 	trusted bool // the library: it is trusted not to ask for too much at once
 	nodes   int
@@ -24,10 +24,10 @@ type meter struct {
 	err     error
 }
 
-// cost is what one pass through a scope takes.
+// cost is the price of one pass through a scope.
 type cost struct{ steps, bytes int64 }
 
-// instrument meters a program, or says what in it cannot be run.
+// instrument meters a program, or returns an error for a part that cannot be run.
 func instrument(tree *ast.Program, trusted bool, nodes int) error {
 	m := &meter{trusted: trusted, most: nodes, seen: map[ast.Node]bool{}, open: []cost{{}}, numbers: numbers(tree)}
 	m.fields(reflect.ValueOf(tree).Elem())
@@ -41,7 +41,7 @@ func (m *meter) refuse(format string, args ...any) {
 	}
 }
 
-// node visits what a pointer to a syntax node leads to.
+// node visits the syntax node behind a pointer.
 func (m *meter) node(n ast.Node) {
 	if m.seen[n] { // declarations stand in the tree and in a list of their own
 		return

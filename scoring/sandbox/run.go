@@ -13,8 +13,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// The names of what metered code calls. No source can spell them, and they
-// cannot be written.
+// The names of the functions that metered code calls. No source can spell them, and
+// they cannot be written.
 const (
 	nameTick  = "%tick"  // (steps, bytes): pays
 	nameText  = "%text"  // (v): pays for v when it is a string
@@ -118,8 +118,8 @@ func (r *run) tick(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// clamp reads an amount without running anything, 0 to 2^40: what is not a
-// number is 0, and no answer can give back what it has spent.
+// clamp reads an amount from 0 to 2^40 without running anything. Any other value is
+// 0, and an answer cannot refund what it has spent.
 func clamp(v goja.Value) int64 {
 	const most = 1 << 40
 	switch n := v.Export().(type) {
@@ -158,8 +158,8 @@ func (r *run) weigh(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// Steps pay for so many units, as powers of two: of strings that are compared or
-// hashed, and of those that are read as numbers.
+// How many units one step pays for, as powers of two: units of strings that are
+// compared or hashed, and of strings that are read as numbers.
 const (
 	compares = 6
 	reads    = 1 // the parser of numbers reads a text several times, and copies it
@@ -170,8 +170,8 @@ func (r *run) operand(call goja.FunctionCall) goja.Value {
 	return r.paid(r.primitive(call.Argument(0), "number"))
 }
 
-// numbers pays for those of the arguments of a native that it is about to read
-// as numbers, from one position to another, and gives the arguments.
+// numbers pays for the arguments, from one position to another, that a native is
+// about to read as numbers, and returns all arguments.
 func (r *run) numbers(call goja.FunctionCall) goja.Value {
 	args, _ := call.Argument(0).(*goja.Object)
 	end := clamp(args.Get("length"))
@@ -329,7 +329,7 @@ func (r *run) switched(call goja.FunctionCall) goja.Value {
 	return call.Argument(0)
 }
 
-// bound stops before a string of so many units is made.
+// bound stops the run before it makes a string of more units than allowed.
 func (r *run) bound(call goja.FunctionCall) goja.Value {
 	if clamp(call.Argument(0)) > r.longest {
 		r.stop(r.tooLong())
@@ -408,7 +408,7 @@ func (r *run) size(call goja.FunctionCall) goja.Value {
 }
 
 // trace pays for an error: it keeps every frame of the stack, and its text
-// holds the message once more. It gives the error back.
+// holds the message once more. It returns the error.
 func (r *run) trace(call goja.FunctionCall) goja.Value {
 	v := call.Argument(0)
 	frames := int64(len(r.vm.CaptureCallStack(0, nil)))

@@ -30,7 +30,7 @@ const (
 	answerJS  = "answer.js"
 )
 
-// Why a call was ended from outside; the numbers are those of the limits.
+// Why a call was ended from outside, numbered like the limits.
 var (
 	ErrSteps  = errors.New("too many steps")
 	ErrMemory = errors.New("too much memory")
@@ -224,7 +224,7 @@ func (p *Program) Call(args string, left *Allowance) (result string, err error) 
 	return v.String(), nil
 }
 
-// reason puts an error of the interpreter into our words.
+// reason translates an error of the interpreter.
 func reason(err error) error {
 	if e, ok := errors.AsType[*goja.InterruptedError](err); ok {
 		if cause, ok := e.Value().(error); ok {

@@ -108,8 +108,8 @@ type line []int
 
 var ticTacToeLines = [...][3]int{{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {1, 4, 7}, {2, 5, 8}, {3, 6, 9}, {1, 5, 9}, {3, 5, 7}}
 
-// position returns the free cells, the marks and the points; no points: the game
-// goes on.
+// position returns the free cells, the marks and the points, which are nil until the
+// game is over.
 func (l line) position() (free []string, cells [9]string, points []arena.Points) {
 	for i, cell := range l {
 		cells[cell-1] = [...]string{"x", "o"}[i%2]

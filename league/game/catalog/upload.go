@@ -27,7 +27,7 @@ const fileField = "file"
 // error is an *arena.Error with CodeInvalid if the source is at fault.
 func (c *Catalog) Check(ctx context.Context, source string, now func() time.Time) (arena.GameScript, error) {
 	var both [2]*scripted.Game
-	for i := range both { // the second one knows nothing of what the first one has kept
+	for i := range both { // so that the second one does not share the state of the first one
 		g, err := scripted.New(ctx, c.runner, source)
 		if fault, ok := errors.AsType[*rules.Fault](err); ok {
 			return arena.GameScript{}, arena.Invalid(fileField, "%v", fault.Err)

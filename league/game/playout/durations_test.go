@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The median of durations is that of the sorted list, to one part in 32.
+// The median of durations matches the median of the sorted list to one part in 32.
 func TestDurations(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -277,8 +277,8 @@ func (g *game) move(ctx context.Context, st rules.State, p rules.Position) (rule
 	if err := g.tryTexts(ctx, st, p); err != nil {
 		return nil, p, err
 	}
-	// The second rules are asked for the position before the move: rules that keep
-	// positions must not know it by their own move.
+	// Ask the second rules for the position before the move: rules that cache
+	// positions must not have it from their own move.
 	after, err := g.position(ctx, next)
 	if err != nil {
 		return nil, p, err
@@ -363,8 +363,8 @@ func texts() []string {
 	}
 }
 
-// tryTexts tries listed moves, and texts that are none: exactly the listed moves
-// may be read, and what is read must be read as itself.
+// tryTexts tries listed moves and other texts: the rules may accept exactly the
+// listed moves, and must read each as itself.
 func (g *game) tryTexts(ctx context.Context, st rules.State, p rules.Position) error {
 	a := p.ToAct[g.random.IntN(len(p.ToAct))]
 	for range min(perTurn, len(a.Legal)) {

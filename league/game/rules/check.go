@@ -78,13 +78,14 @@ func isLabel(s string, longest int) bool {
 	return s != "" && plaintext.CheckLine("", s) == nil && isLine(s, longest)
 }
 
-// isLine reports whether s is one line of printable characters, at most so many.
+// isLine reports whether s is one line of at most the given number of printable
+// characters.
 func isLine(s string, longest int) bool {
 	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= longest && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) })
 }
 
-// CheckPosition returns the first rule that a position of a game with so many
-// players breaks.
+// CheckPosition returns the first rule that a position of a game with the given
+// number of players breaks.
 func CheckPosition(p Position, players int) error {
 	before := -1
 	for i, a := range p.ToAct {
@@ -102,7 +103,7 @@ func CheckPosition(p Position, players int) error {
 			return fmt.Errorf("there are points of %d players, not of %d", len(p.Points), players)
 		}
 	} else if len(p.Points) != 0 {
-		return errors.New("there are points although the game goes on")
+		return errors.New("there are points although the game is not over")
 	}
 	for player, points := range p.Points {
 		if points < 0 || points > arena.OnePoint {
@@ -145,8 +146,8 @@ func checkToAct(a ToAct) error {
 	return nil
 }
 
-// CheckPublic returns the first rule that a public state of a game with so many
-// players breaks.
+// CheckPublic returns the first rule that a public state of a game with the given
+// number of players breaks.
 func CheckPublic(raw []byte, players int) error {
 	if len(raw) > MaxPublic {
 		return fmt.Errorf("it has %d bytes, at most %d are allowed", len(raw), MaxPublic)

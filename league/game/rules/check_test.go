@@ -64,7 +64,7 @@ func TestCheckPosition(t *testing.T) {
 		"legal[1]":                   func(p *rules.Position) { p.ToAct[0].Legal[1] = "1" },
 		"legal[0]":                   func(p *rules.Position) { p.ToAct[0].Legal[0] = "" },
 		"default move is not legal":  func(p *rules.Position) { p.ToAct[0].Default = "3" },
-		"goes on":                    func(p *rules.Position) { p.Points = []arena.Points{0, 0} },
+		"not over":                   func(p *rules.Position) { p.Points = []arena.Points{0, 0} },
 		"points of 0 players":        func(p *rules.Position) { p.ToAct = nil },
 		"points of 1 players":        func(p *rules.Position) { p.ToAct, p.Points = nil, []arena.Points{1} },
 		"points of player 1 must be": func(p *rules.Position) { p.ToAct, p.Points = nil, []arena.Points{0, 1001} },

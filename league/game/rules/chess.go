@@ -194,7 +194,7 @@ func (b *chessBoard) moves() []string { return strings.Fields(b.History) }
 // san returns a legal move in standard algebraic notation.
 func (b *chessBoard) san(m *chess.Move) string { return chess.AlgebraicNotation{}.Encode(b.pos, m) }
 
-// result returns how a game has ended, and the points; nil while it goes on.
+// result returns how a game has ended, and the points; nil until it is over.
 func (b *chessBoard) result() (reason string, points []arena.Points) {
 	switch {
 	case len(b.legal) == 0 && b.pos.Status() == chess.Checkmate:

@@ -18,7 +18,7 @@ func chessLetter(p chess.Piece) string {
 	return letter
 }
 
-// grid returns the board for spectators. reason and points are those of result.
+// grid returns the board for spectators. reason and points come from result.
 func (b *chessBoard) grid(reason string, points []arena.Points) Grid {
 	g := Grid{
 		Kind: KindGrid, Rows: chessSize, Columns: chessSize, Cells: make([]string, len(b.cells)), Pieces: map[string]Piece{},
@@ -74,8 +74,8 @@ func (b *chessBoard) material() (balance int) {
 	return balance
 }
 
-// chessOdds returns how a game stands for a player who has so many pawns more than
-// the other: 1/(1+10^(−pawns/4)), the expected points of a player with that much
+// chessOdds returns the evaluation for a player who is ahead by the given number of
+// pawns: 1/(1+10^(−pawns/4)), the expected points of a player with that much
 // material, rounded to thousandths. It is a table, so that all processors agree.
 func chessOdds(pawns int) float64 {
 	odds := [...]int{500, 640, 760, 849, 909, 947, 969, 983, 990, 994, 997, 998, 999}

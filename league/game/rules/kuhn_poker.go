@@ -132,7 +132,7 @@ func (s *kuhn) parse(player int, text string) (string, error) {
 }
 
 // outcome returns the winner of the hand and the chips won from the other player, 0
-// while the hand goes on.
+// until the hand is over.
 func (s *kuhn) outcome() (winner, chips int, showdown bool) {
 	n := len(s.Actions)
 	best := 0

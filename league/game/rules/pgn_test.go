@@ -94,7 +94,7 @@ func realGames(t *testing.T) (games []pgnGame) {
 }
 
 // checkRealGame plays a game by the rules. Its moves must be legal and in the same
-// notation, and its end must be that of the rules. It returns how it ended.
+// notation, and it must end as the rules say. It returns how it ended.
 func checkRealGame(t *testing.T, g pgnGame) (caption string) {
 	t.Helper()
 	p := begin(t, rules.Chess(), rules.Start{Players: 2, Options: map[string]int{"max_moves": 300}})

@@ -19,8 +19,8 @@ func random(game string, seed uint64, part int) *rand.Rand {
 }
 
 // word returns a move that consists of words and numbers in lower case and with
-// single spaces, or "" if it is longer than any such move or has other characters
-// than those of ASCII, some of which would become such a move in lower case.
+// single spaces. It returns "" if the text is longer than any such move, or has
+// characters outside ASCII, some of which would become such a move in lower case.
 func word(text string) string {
 	const longest = 64 // bytes
 	if len(text) > longest || strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {

@@ -124,7 +124,7 @@ type Position struct {
 // Over reports whether the game is over.
 func (p Position) Over() bool { return len(p.ToAct) == 0 }
 
-// ToAct is a player who must move, with what only this player may know.
+// ToAct is a player who must move, with this player's private information.
 type ToAct struct {
 	Player      int             `json:"player"` // 0-based
 	Text        string          `json:"text"`   // the task: rules in short, position, what to answer
