@@ -21,7 +21,7 @@ import (
 type BenchAgentsCmd struct {
 	Count  int      `arg:"" help:"Number of agents."`
 	League []string `default:"bench" help:"Leagues that they can play in."`
-	Stall  bool     `help:"Never answer a task, and tell how many the arena gave up."`
+	Stall  bool     `help:"Never answer a task, and report how many tasks the arena gave up."`
 	Play   bool     `help:"Answer with the first option of each task: in a game, the first legal move."`
 }
 

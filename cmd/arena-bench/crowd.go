@@ -23,8 +23,8 @@ import (
 )
 
 // BenchCrowdCmd is `arena bench crowd`: the spectators and talking agents of
-// the stream's benchmarks. It does what the lines of standard input ask, and
-// answers each with a line.
+// the stream's benchmarks. It executes commands from standard input, one per line,
+// and answers each with a line.
 type BenchCrowdCmd struct{}
 
 // crowdOrder is one line of the input.
@@ -33,7 +33,7 @@ type crowdOrder struct {
 	Group   string        `json:"group"` // of spectators
 	URL     string        `json:"url,omitempty"`
 	Count   int           `json:"count,omitempty"`
-	Seq     int64         `json:"seq,omitempty"`     // await: until everybody has seen it
+	Seq     int64         `json:"seq,omitempty"`     // await: until all clients have seen it
 	Tokens  []string      `json:"tokens,omitempty"`  // talk: one agent each
 	Message string        `json:"message,omitempty"` // talk: what they say, "" a timestamp
 	Every   time.Duration `json:"every,omitempty"`   // talk: between two messages of one agent; 0 without pause
@@ -98,7 +98,7 @@ func (c *crowd) do(ctx context.Context, o crowdOrder) (crowdReport, error) {
 	return crowdReport{}, fmt.Errorf("unknown order %q", o.Do)
 }
 
-// audience is a group of spectators and what they have seen.
+// audience is a group of spectators with the events that they have seen.
 type audience struct {
 	viewers []*viewer
 	reading sync.WaitGroup
@@ -109,8 +109,8 @@ type audience struct {
 	buffers sync.Pool
 }
 
-// viewer is one socket. It reads on the file descriptor: what it costs must
-// not hide what the server can do.
+// viewer is one socket. It reads on the file descriptor, so that its own cost does
+// not hide the server's speed.
 type viewer struct {
 	audience *audience
 	conn     net.Conn
@@ -215,8 +215,7 @@ func (v *viewer) read() {
 	}
 }
 
-// take reads frames. Only the oldest event of what comes at once is timed, in
-// the name of all.
+// take reads frames. Of events that arrive together it times only the oldest.
 func (v *viewer) take(b []byte) {
 	if len(v.left) > 0 {
 		b = append(v.left, b...)
@@ -298,7 +297,7 @@ func sentAt(line []byte) int64 {
 	return n
 }
 
-// await waits until everybody has seen the event seq.
+// await waits until all clients have seen the event seq.
 func (a *audience) await(ctx context.Context, seq int64) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -350,7 +349,7 @@ func (h *histogram) take() spread {
 	return spread{P50: at(0.5), P99: at(0.99), Worst: at(1)}
 }
 
-// talk lets agents speak, each on a socket of its own, until all is said.
+// talk makes agents send their events, each on a socket of its own.
 func talk(ctx context.Context, o crowdOrder) error {
 	var wg sync.WaitGroup
 	failed := make(chan error, len(o.Tokens))
@@ -400,7 +399,7 @@ func talkAlone(ctx context.Context, o crowdOrder, token string) error {
 	if _, err := conn.Write([]byte{0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8}); err != nil {
 		return fmt.Errorf("say goodbye: %w", err)
 	}
-	<-gone // closing earlier could throw away what the server has not read yet
+	<-gone // closing earlier could discard bytes that the server has not read yet
 	return nil
 }
 

@@ -27,7 +27,7 @@ sends 100 per second; and how many events per second are taken when all send as
 fast as they can. Beside it a bare server that hands messages on as they come.`
 }
 
-// eventFigures is what one run measured.
+// eventFigures are the figures of one run.
 type eventFigures struct {
 	Agents    int     `json:"agents"`
 	Delay     spread  `json:"delay_ms"`

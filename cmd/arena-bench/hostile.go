@@ -122,8 +122,8 @@ func (f *hostileFleet) control(conn net.Conn) {
 	reply(conn, "Connection: close\r\n", string(body))
 }
 
-// attack is what a hostile agent does to a task and to a health check; nil:
-// what an honest one does.
+// attack is a hostile agent's reaction to a task and to a health check; nil means
+// an honest one.
 type attack struct {
 	name   string
 	task   func(f *hostileFleet, conn net.Conn, token string)

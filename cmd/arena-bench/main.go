@@ -15,7 +15,7 @@ import (
 	"github.com/agora-arena/arena/server"
 )
 
-// The exit codes, which are those of the arena command.
+// The exit codes, the same as in the arena command.
 const (
 	exitOK      = 0
 	exitFailure = 1

@@ -43,7 +43,7 @@ once, and reads the replies. With --game the CPU per move of a game stands besid
 the CPU per seat and round of the duels.`
 }
 
-// matchFigures is what one run measured.
+// matchFigures are the figures of one run.
 type matchFigures struct {
 	Database string       `json:"database"`
 	Match    matchLoad    `json:"match"`
@@ -85,8 +85,8 @@ func (l *matchLoad) seatRounds() float64 {
 
 const (
 	benchOneMatch  = "bench"       // the league of large matches
-	benchManyDuels = "bench-duels" // that of duels
-	benchGames     = "bench-games" // that of games
+	benchManyDuels = "bench-duels" // for duels
+	benchGames     = "bench-games" // for games
 	benchCrowd     = 100           // agents that the duels share
 )
 
@@ -283,8 +283,8 @@ func (l *matchLoad) schedule(ctx context.Context, admin *apiclient.Client, slug 
 	return begin, err
 }
 
-// bareMatches posts what a match posts, as many at once, and reads the
-// replies: a round of a match waits for all its seats, matches do not wait for
+// bareMatches posts the same bodies as a match, as many at once, and reads the
+// replies. A round of a match waits for all its seats; matches do not wait for
 // each other.
 func bareMatches(ctx context.Context, agents *benchAgents, l *matchLoad) error {
 	body, token, err := agents.last(ctx)
@@ -351,7 +351,7 @@ func allocations() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// cpuTime is what this process has used of the processors so far.
+// cpuTime returns the processor time that this process has used so far.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

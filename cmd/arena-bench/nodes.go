@@ -81,8 +81,8 @@ func (c *BenchSourceCmd) Run(app *App) (err error) {
 	}
 }
 
-// nodesFigures are those of one node, and of the same node when the events
-// come from another one.
+// nodesFigures are the figures of one node that publishes itself, and of the
+// same node when the events come from another one.
 type nodesFigures struct {
 	Alone     serverFigures `json:"alone"`
 	Receiving serverFigures `json:"receiving"`

@@ -87,7 +87,7 @@ func openDatabase(databaseURL string) (*sql.DB, error) {
 }
 
 // temporaryDatabase makes an empty database on the PostgreSQL server of
-// databaseURL and returns its URL. drop removes it, whoever is connected.
+// databaseURL and returns its URL. drop removes it, open connections included.
 func temporaryDatabase(ctx context.Context, databaseURL string) (temporary string, drop func(context.Context) error, err error) {
 	u, err := url.Parse(databaseURL)
 	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {

@@ -39,7 +39,7 @@ reads take that the pages make, one after another over HTTP through a whole serv
 lists of matches, a league's table, an agent's page, a match with its log.`
 }
 
-// readFigures is what one run measured.
+// readFigures are the figures of one run.
 type readFigures struct {
 	Database string     `json:"database"`
 	Matches  int        `json:"matches"`
@@ -59,7 +59,7 @@ type readCost struct {
 	Slow  bool    `json:"slow"`     // p99 above goalMS
 }
 
-// goalMS is what the p99 of every page is meant to stay within, milliseconds.
+// goalMS is the goal for the p99 of every page in milliseconds.
 const goalMS = 20
 
 // Run fills, measures and prints.
@@ -123,8 +123,8 @@ func (c *BenchReadsCmd) database(app *App) (database string, drop func(context.C
 	return database, drop, err
 }
 
-// fill makes a league, its agents and what they have played, unless that was
-// kept. It gives the agents.
+// fill makes a league, its agents and their past matches, unless an earlier run
+// kept them. It returns the agents.
 func (c *BenchReadsCmd) fill(app *App, s *benchNode) (ids []string, err error) {
 	if c.Kept != "" {
 		for p := (arena.Page{Limit: 100}); ; {
@@ -163,7 +163,7 @@ func (c *BenchReadsCmd) fill(app *App, s *benchNode) (ids []string, err error) {
 	})
 }
 
-// benchPeople makes active agents of the league, which nobody asks anything, and
+// benchPeople makes active agents of the league, which get no requests, and
 // returns their ids.
 func benchPeople(ctx context.Context, s *benchNode, n int) ([]string, error) {
 	now := time.Now().UTC()

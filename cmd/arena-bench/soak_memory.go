@@ -54,13 +54,13 @@ var soakMemory = []struct {
 	{"of objects old logs", func(s soakState) int64 { return s.Archives }},
 }
 
-// soakSpare is what may be more afterwards than before although all was given
-// back, in bytes: garbage comes and goes, and the run-time keeps a record for
-// each goroutine there ever was.
+// soakSpare is the growth in bytes that is accepted although all memory was
+// released: garbage comes and goes, and the runtime keeps a record for each
+// goroutine that ever ran.
 const soakSpare = 8 << 20
 
-// left names what is still more than before, of memory more than a tenth and
-// soakSpare.
+// left names the figures that are still above their value before the load, for
+// memory by more than a tenth and soakSpare.
 func (s soakState) left(before soakState, memory bool) []string {
 	var left []string
 	if s.Goroutines > before.Goroutines {
@@ -110,8 +110,8 @@ func (f soakFigures) memoryTable() string {
 	return b.String()
 }
 
-// state is what the process holds now. Nothing is collected for it: what the
-// server does not give back by itself counts.
+// state is the memory that the process holds now. It is read without a garbage
+// collection, so it includes what the server does not release on its own.
 func (s *soak) state() soakState {
 	streams := s.server.Hub.Stats()
 	held := soakState{
@@ -138,8 +138,8 @@ func (s *soak) sample(ctx context.Context) {
 	}
 }
 
-// rest leaves the server alone and takes what it holds then. Goroutines and
-// files are the fewest that were seen: a sweep of health checks has its own.
+// rest leaves the server idle and then records what it holds. For goroutines and
+// files it takes the minimum, because a sweep of health checks has its own.
 func (s *soak) rest(ctx context.Context) error {
 	s.say(fmt.Sprintf("%v of rest …", s.cmd.Settle))
 	f := &s.figures
@@ -153,10 +153,10 @@ func (s *soak) rest(ctx context.Context) error {
 	return s.pages(ctx, &f.PagesBefore)
 }
 
-// calm waits until what the crowd used has been given back, or until the
-// server has had its time for it.
+// calm waits until the memory that the crowd used has been released, or the time
+// for that is over.
 func (s *soak) calm(ctx context.Context) error {
-	s.say("waiting for what is given back …")
+	s.say("waiting for the release of memory …")
 	f, memory, limit := &s.figures, s.cmd.Settle > 0, max(s.cmd.Settle, 90*time.Second)
 	f.After = s.state()
 	if err := s.watch(ctx, limit, func(now soakState, after time.Duration) bool {
@@ -177,8 +177,8 @@ func (s *soak) pages(ctx context.Context, bytes *int64) error {
 	return err
 }
 
-// watch looks at what the process holds now and every second, until back or
-// for so long, and says it now and then.
+// watch samples the memory of the process every second, until back reports true or
+// the time is over, and prints it now and then.
 func (s *soak) watch(ctx context.Context, limit time.Duration, back func(now soakState, after time.Duration) bool) error {
 	began := time.Now()
 	tick := time.NewTicker(time.Second)
@@ -219,8 +219,8 @@ func runtimeMemory() int64 {
 	return int64(rest) //nolint:gosec // G115: far below 2^63
 }
 
-// residentMemory is what the process has of the machine's memory, in bytes,
-// without its files.
+// residentMemory returns the resident memory of the process in bytes, without its
+// files.
 func residentMemory() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -85,8 +85,8 @@ func (s *soak) play(ctx context.Context) (err error) {
 	return heapProfile(s.cmd.Heap)
 }
 
-// warm lets every table play a match before a few spectators, so that what is
-// compared with the end is a server that has worked.
+// warm lets every table play a match before a few spectators, so that the end is
+// compared with a server that has already worked.
 func (s *soak) warm(ctx context.Context, crowd *crowdProcess, tables []soakTable, failed chan error) error {
 	few := max(1, min(100, s.cmd.Spectators/10))
 	s.say(fmt.Sprintf("one match of each before %d spectators, for a start …", few))
@@ -227,7 +227,7 @@ func (s *soak) load(ctx context.Context, crowd *crowdProcess, tables []soakTable
 			return err
 		}
 		s.figures.Deliveries += r.Events
-		if g.Group == "long" { // a league's events are those of many logs
+		if g.Group == "long" { // a league's events come from many logs
 			s.figures.Wrong += r.Wrong
 		}
 		if g.Do == "watch" {
@@ -332,7 +332,7 @@ func (s *soak) await(ctx context.Context, id string, failed chan error) error {
 	}
 }
 
-// event notes what an event of any league says.
+// event records an event of any league.
 func (s *soak) event(data []byte) {
 	var e struct {
 		MatchID  string    `json:"match_id"`
@@ -389,7 +389,7 @@ func (s *soak) forget() {
 	clear(f.HostileRounds)
 }
 
-// sumUp makes figures of what came in.
+// sumUp computes the figures.
 func (s *soak) sumUp(arrivals map[string]int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -408,7 +408,7 @@ func (s *soak) sumUp(arrivals map[string]int64) {
 	s.matches, s.late = map[string]*soakMatch{}, nil // a map that is cleared keeps its size
 }
 
-// cpuOf is what a process that has ended used of the processors.
+// cpuOf returns the processor time of a process that has exited.
 func cpuOf(ended *os.ProcessState) time.Duration {
 	if ended == nil {
 		return 0

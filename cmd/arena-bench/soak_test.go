@@ -14,7 +14,7 @@ func TestBenchSoak_bounds(t *testing.T) {
 	}
 }
 
-// What has not been given back is named, and what comes and goes is not.
+// Memory that was not released is named; normal fluctuation is not.
 func TestSoakState_left(t *testing.T) {
 	t.Parallel()
 	before := soakState{Resident: 100 << 20, Bytes: 40 << 20, Goroutines: 30, Files: 20}

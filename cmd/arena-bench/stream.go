@@ -34,7 +34,7 @@ with a spectator that stops reading, and while 200 late joiners read a log of
 20,000 events.`
 }
 
-// loadFigures is what one load measured.
+// loadFigures are the figures of one load.
 type loadFigures struct {
 	CPUMicros  float64 `json:"cpu_us_per_delivery"`
 	PerSecond  float64 `json:"deliveries_per_second"`
@@ -42,7 +42,7 @@ type loadFigures struct {
 	Deliveries int64   `json:"deliveries"`
 }
 
-// serverFigures are those of one server.
+// serverFigures are the figures of one server.
 type serverFigures struct {
 	Single    loadFigures `json:"single"`    // 20 events per second
 	Burst     loadFigures `json:"burst"`     // 20 events at once, twice per second
@@ -181,8 +181,8 @@ func (b *streamBench) arena() (err error) {
 	return b.late(w)
 }
 
-// onArena makes a match, whose events are published and not stored: what the
-// database costs is measured elsewhere.
+// onArena makes a match whose events are published and not stored: other benchmarks
+// measure the database.
 func (b *streamBench) onArena(w *benchWorld, agent string) (*benchTarget, error) {
 	match, seq, err := w.match(b.ctx, agent)
 	if err != nil {
@@ -241,7 +241,7 @@ func (b *streamBench) settle(before int64) (kept int64) {
 	return kept
 }
 
-// measure puts a load on a server until it was enough.
+// measure puts a load on a server until it has enough samples.
 func (b *streamBench) measure(t *benchTarget, load benchLoad, enough func(time.Duration) bool) (loadFigures, error) {
 	// The number of events in flight. The server disconnects a client that is
 	// 4,096 events behind or whose socket buffer stays full.

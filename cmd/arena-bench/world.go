@@ -158,8 +158,8 @@ func heapProfile(file string) (err error) {
 	return pprof.Lookup("heap").WriteTo(out, 0)
 }
 
-// memoryUsed is what this process holds of the machine's memory, in bytes,
-// after everything that can be given back was.
+// memoryUsed returns the memory of this process in bytes, after it has released
+// everything that it can.
 func memoryUsed() int64 {
 	for range 3 { // stacks and what finalizers free take more than one round
 		debug.FreeOSMemory()
@@ -167,7 +167,7 @@ func memoryUsed() int64 {
 	return heldMemory()
 }
 
-// heldMemory is what this process holds now, in bytes.
+// heldMemory returns the memory that Go holds in this process, in bytes.
 func heldMemory() int64 {
 	s := []rtmetrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	rtmetrics.Read(s)
@@ -257,7 +257,7 @@ func (b *bareStream) serve(c net.Conn) {
 	})
 }
 
-// publish writes an event to everybody.
+// publish writes an event to all clients.
 func (b *bareStream) publish(text []byte) {
 	frame := binary.BigEndian.AppendUint16([]byte{0x81, 126}, uint16(len(text))) //nolint:gosec // G115: far below 64 KiB
 	frame = append(frame, text...)
@@ -276,7 +276,7 @@ func (b *bareStream) publish(text []byte) {
 	b.written.Add(uint64(len(b.conns)))
 }
 
-// relay writes what an agent says to everybody, as it comes.
+// relay writes the events of an agent to all clients as they come.
 func (b *bareStream) relay(in *bufio.Reader) {
 	var head [8]byte
 	text := make([]byte, 1<<16)

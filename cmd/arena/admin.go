@@ -19,7 +19,7 @@ import (
 // can be done with any HTTP client.
 type AdminCmd struct {
 	URL       string            `placeholder:"URL" help:"The arena (ARENA_URL, else the current context, else http://127.0.0.1:8080)."`
-	Token     string            `placeholder:"TOKEN" help:"Admin token (ARENA_ADMIN_TOKEN, or the content of ARENA_ADMIN_TOKEN_FILE, else that of arena login)."`
+	Token     string            `placeholder:"TOKEN" help:"Admin token (ARENA_ADMIN_TOKEN, or the content of ARENA_ADMIN_TOKEN_FILE, else the token of arena login)."`
 	League    AdminLeagueCmd    `cmd:"" help:"List, show, make, change and run leagues."`
 	Match     AdminMatchCmd     `cmd:"" help:"List, show, schedule, cancel, void and rescore matches."`
 	Agent     AdminAgentCmd     `cmd:"" help:"List, show, check, pause and resume agents."`
@@ -96,7 +96,7 @@ func fileOrStdin(app *App, name string) ([]byte, error) {
 	return os.ReadFile(name) //nolint:gosec // G304: the operator's own file
 }
 
-// oneThing is a command on one thing that the API knows by a word.
+// oneThing is a command on one resource that the API identifies by a word.
 type oneThing struct {
 	Name string `arg:"" name:"id" help:"Slug of a league, else an id."`
 }
@@ -113,7 +113,7 @@ type AdminLeagueCmd struct {
 	Update    patchCmd     `cmd:"" help:"Update a league from a JSON file (the body of PATCH)."`
 	Open      actCmd       `cmd:"" help:"Let agents enter."`
 	Start     actCmd       `cmd:"" help:"Begin the league's own pairing: a season."`
-	StartNow  actCmd       `cmd:"" help:"Begin what its schedule starts without waiting for the next occurrence."`
+	StartNow  actCmd       `cmd:"" help:"Start the next season, round or match of its schedule now."`
 	Pause     actCmd       `cmd:"" help:"Stop pairing for now."`
 	Resume    actCmd       `cmd:"" help:"Resume pairing, show the table."`
 	Freeze    actCmd       `cmd:"" help:"Hide the table, keep pairing."`
@@ -253,7 +253,7 @@ func (c *leagueNewCmd) Run(app *App, admin *AdminCmd) error {
 	return admin.call(app, http.MethodPost, "/v1/leagues", body)
 }
 
-// body returns the members of the file with those of the flags.
+// body returns the members of the file, overridden by the flags.
 func (c *leagueNewCmd) body(app *App) (map[string]any, error) {
 	body := map[string]any{}
 	if c.File != "" {
@@ -382,7 +382,7 @@ func (c *verifyCmd) Run(app *App, admin *AdminCmd) error {
 	}
 	var verdict struct{ OK bool }
 	if err := json.Unmarshal(answer, &verdict); err != nil || !verdict.OK {
-		return errors.Join(err, errors.New("the stored ratings are not what the settlements give"))
+		return errors.Join(err, errors.New("the stored ratings differ from the result of the settlements"))
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// AdminTokenCmd groups the commands on tokens: those of the arena with an
-// admin's token, and an owner's own with an owner's.
+// AdminTokenCmd groups the commands on tokens. An admin's token works on the
+// arena's tokens, an owner's token on that owner's.
 type AdminTokenCmd struct {
 	Invite tokenInviteCmd `cmd:"" help:"Invite an owner: create the account and print its first token."`
 	List   tokenListCmd   `cmd:"" help:"With an admin's token: tokens of admins, organizers and moderators. With an owner's: its own."`

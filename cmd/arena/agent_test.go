@@ -47,7 +47,7 @@ func TestAgent(t *testing.T) {
 	o.ok("agent show bob", "version   2", "leagues   sums", "health    ok")
 	o.refused(`no agent "carl"`, "agent show carl")
 
-	// JSON is that of the API.
+	// The JSON is the API's.
 	var want json.RawMessage
 	must(t, apiclient.New(o.arena.LocalURL(), o.token).Call(t.Context(), http.MethodGet, "/v1/agents?owner=me&limit=100", nil, &want))
 	if got := o.ok("agent list --json"); got != string(want) && got != string(want)+"\n" {
@@ -226,7 +226,7 @@ func TestAgent_redirect(t *testing.T) {
 	}
 }
 
-// A server that is not there is named in one line.
+// An unreachable server is reported in one line.
 func TestAgent_noServer(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(http.NotFoundHandler())

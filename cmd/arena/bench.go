@@ -24,7 +24,7 @@ type BenchCmd struct {
 }
 
 // BenchRunCmd is one benchmark. It replaces this process by arena-bench, so
-// that signals, streams and the exit code are those of the benchmark.
+// that the benchmark itself gets signals and streams and sets the exit code.
 type BenchRunCmd struct {
 	Args []string `arg:"" optional:"" help:"Flags of the benchmark."`
 }

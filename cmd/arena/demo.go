@@ -35,7 +35,7 @@ type DemoCmd struct {
 	Verbose   bool    `short:"v" help:"Print the server's log lines."`
 }
 
-// Help describes what is to be seen.
+// Help describes the demo.
 func (c *DemoCmd) Help() string {
 	return `Starts an arena with seven leagues that keep playing (two ladders, a Swiss cup, an
 elimination night, a debating club with a panel of judges, connect four and Kuhn
@@ -189,7 +189,7 @@ func (c *DemoCmd) welcome(app *App, s *server.Server, dir string) {
 }
 
 // populate makes the leagues and registers the agents through the API, as
-// hosts and owners would. What an earlier start made is kept.
+// hosts and owners would. It keeps what an earlier start made.
 func (c *DemoCmd) populate(ctx context.Context, s *server.Server, log *slog.Logger) (*agents.Fleet, error) {
 	secret, _ := s.AdminToken()
 	admin := apiclient.New(s.LocalURL(), secret)
@@ -440,8 +440,8 @@ func demoRegister(ctx context.Context, admin *apiclient.Client, a agents.Info) (
 	return made.ID, err
 }
 
-// demoKnowledge is what the demo agents may know: the right answers of the
-// pack. Each forgets its own share of them.
+// demoKnowledge has the right answers of the pack. Each demo agent is wrong on its
+// own share of them.
 func demoKnowledge() (map[string]string, error) {
 	known := map[string]string{}
 	dec := json.NewDecoder(strings.NewReader(string(packs.World)))

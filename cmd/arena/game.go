@@ -32,7 +32,7 @@ type GameCmd struct {
 type GameCheckCmd struct {
 	Game  string `arg:"" name:"file|name" help:"A JavaScript file, or the name of a game of the arena."`
 	Games int    `default:"1000" placeholder:"N" help:"Random games to play, 1 to 1000000."`
-	Seed  uint64 `placeholder:"N" help:"Of the first game: repeats what a report names."`
+	Seed  uint64 `placeholder:"N" help:"Seed of the first game: repeats a game that a report names."`
 	JSON  bool   `name:"json" help:"Print the report as one JSON object."`
 }
 
@@ -80,8 +80,8 @@ func (c *GameCheckCmd) Run(app *App) (err error) {
 	return err
 }
 
-// check plays the games. The rules are made twice, so that the second ones know
-// nothing of what the first ones have kept.
+// check plays the games. It makes the rules twice, so that the second instance does
+// not share the state that the first one keeps.
 func (c *GameCheckCmd) check(app *App, pool *script.Pool) (*playout.Report, error) {
 	var both [2]rules.Rules
 	for i := range both {

@@ -29,9 +29,9 @@ type JoinCmd struct {
 	Matches    int      `placeholder:"N" help:"Stop after N finished matches."`
 	PerDay     int      `placeholder:"N" help:"Pause the agent until the next day after N matches."`
 	Prompt     string   `placeholder:"FILE" help:"Replaces the instructions before each task, for --exec and --model."`
-	NoTest     bool     `help:"Ask no test question before the first match: for a program that knows the tasks of its league only."`
+	NoTest     bool     `help:"Ask no test question before the first match, for a program that understands only the tasks of its league."`
 	Key        string   `placeholder:"KEY" help:"Key of an agent that is registered already (ARENA_AGENT_KEY)."`
-	OwnerToken string   `placeholder:"TOKEN" help:"Token of an owner that exists (ARENA_TOKEN, else that of arena login for a new agent). Without it: sign up; an invitation is read from ARENA_INVITE."`
+	OwnerToken string   `placeholder:"TOKEN" help:"Token of an owner that exists (ARENA_TOKEN, else, for a new agent, the token of arena login). Without it: sign up; an invitation is read from ARENA_INVITE."`
 }
 
 // Help shows the command at work.

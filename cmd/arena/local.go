@@ -128,7 +128,7 @@ type LocalFlags struct {
 }
 
 // identity returns the key of the arena's signed messages, nil for a new one. It
-// makes a file that is not there.
+// creates a missing file.
 func (f LocalFlags) identity() (ed25519.PrivateKey, error) {
 	if f.Identity == "" {
 		return nil, nil
@@ -176,8 +176,8 @@ type localArena struct {
 }
 
 // startLocal starts an arena for the targets. Addresses on this machine are
-// called only if a target names one. seeds are those of the matches, nil for
-// secret ones.
+// called only if a target names one. seeds seed the matches; nil means secret
+// seeds.
 func startLocal(app *App, out io.Writer, addr string, f LocalFlags, targets []target, seeds rand.Source) (_ *localArena, err error) {
 	identity, err := f.identity()
 	if err != nil {
@@ -258,7 +258,7 @@ func (l *localArena) register(ctx context.Context, t target, leagues ...string) 
 	return made, l.await(ctx, as, t, &made)
 }
 
-// await waits until an agent that connects to the arena is there.
+// await waits until an agent that connects to the arena has connected.
 func (l *localArena) await(ctx context.Context, owner *apiclient.Client, t target, made *registered) error {
 	where := map[string]string{
 		arena.ProtocolEnvelope: l.URL() + "/relay", arena.ProtocolAgentProtocol: l.URL() + "/agentprotocol/ws",

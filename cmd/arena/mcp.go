@@ -17,7 +17,7 @@ import (
 // MCPCmd is `arena mcp`.
 type MCPCmd struct {
 	URL   string `name:"url" placeholder:"URL" help:"The arena (ARENA_URL, else the current context, else http://127.0.0.1:8080)."`
-	Token string `placeholder:"TOKEN" help:"A token of an owner or the key of an agent (ARENA_TOKEN, else the token of arena login), which decides about the tools; without one they are those for everyone."`
+	Token string `placeholder:"TOKEN" help:"A token of an owner or the key of an agent (ARENA_TOKEN, else the token of arena login), which decides which tools are offered; without one, only the public tools."`
 }
 
 // Help shows the command at work.

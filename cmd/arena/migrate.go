@@ -70,7 +70,7 @@ ARENA_DATABASE_URL, from the file or the environment.
     ARENA_DATABASE_URL=postgres://arena@db/arena arena migrate`
 }
 
-// Run migrates, or says whether that is needed.
+// Run migrates, or prints whether a migration is needed.
 func (c *MigrateUpCmd) Run(app *App) (err error) {
 	cfg, err := c.Load(app)
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *MigrateUpCmd) Run(app *App) (err error) {
 	case err != nil:
 		return err
 	case before > wanted:
-		return fmt.Errorf("the database has schema %d and this binary knows %d: use the newer binary", before, wanted)
+		return fmt.Errorf("the database has schema %d and this binary supports up to %d: use the newer binary", before, wanted)
 	case before == wanted:
 		_, err = fmt.Fprintf(app.Stdout, "schema %d: nothing to do\n", wanted)
 		return err
@@ -170,7 +170,7 @@ type RestoreCmd struct {
 	Source string `arg:"" name:"source" help:"Backup: a file or s3://bucket/prefix/name; the newest one of a folder or s3://bucket/prefix."`
 }
 
-// Help describes what must be so before and what is so after.
+// Help describes the requirements and the result.
 func (c *RestoreCmd) Help() string {
 	return `Fills the empty database of ARENA_DATABASE_URL from a backup of this version or an
 older one, of SQLite or PostgreSQL alike. An SQLite file must not exist. The

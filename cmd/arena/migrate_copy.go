@@ -22,7 +22,7 @@ type MigrateCopyCmd struct {
 	To   string `placeholder:"URL" required:"" help:"Empty database that gets the copy, in the same form. An SQLite file is made."`
 }
 
-// Help describes what must be so before and what is so after.
+// Help describes the requirements and the result.
 func (c *MigrateCopyCmd) Help() string {
 	return `Copies every row of an arena into an empty database and leaves the source as it
 is. Stop all nodes first; the source must have the schema of this version (arena
@@ -73,7 +73,7 @@ func (c *MigrateCopyCmd) Run(app *App) (err error) {
 		}
 	}()
 
-	if err := source.CheckStopped(app.Ctx); err != nil { // what it writes later would be lost
+	if err := source.CheckStopped(app.Ctx); err != nil { // later writes would be lost
 		return err
 	}
 	began := time.Now()

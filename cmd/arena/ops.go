@@ -17,14 +17,14 @@ import (
 	"github.com/agora-arena/arena/store"
 )
 
-// version is the name of a release. The linker sets it (-X main.version=…);
-// nothing else does. Empty: what the Go command knows.
+// version is the name of a release, which only the linker sets (-X
+// main.version=…). Empty means the version that the Go command recorded.
 var version string
 
 // buildInfo identifies the source of this binary.
 type buildInfo struct {
 	Version  string // "v1.2.0", or "devel"
-	Revision string // commit, "" when the build did not know it
+	Revision string // commit, "" if the build had none
 	Time     string // of the commit, RFC 3339
 	Modified bool   // there were changes that were not committed
 	Go       string
@@ -180,8 +180,8 @@ ARENA_DATABASE_URL, from the file or the environment.
     arena keys list`
 }
 
-// Run lists the keys. It changes nothing, not even when the set algorithm is
-// no longer that of the newest key.
+// Run lists the keys. It changes nothing, even if the configured algorithm
+// differs from the newest key's.
 func (c *KeysListCmd) Run(app *App) error {
 	return withKeys(app, c.FileFlag, func(ctx context.Context, s *store.Store, o token.Options) error {
 		rows, err := s.Keys.SigningKeys(ctx)

@@ -347,7 +347,7 @@ func (s *screen) standings(e liveEvent) {
 		State     *struct{ Over bool }
 	}
 	if json.Unmarshal(e.raw, &body) != nil || body.State != nil && !body.State.Over {
-		return // a turn of a game that goes on
+		return // a turn in the middle of a game
 	}
 	var line []string
 	for _, seat := range body.Standings {

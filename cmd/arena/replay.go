@@ -79,8 +79,8 @@ func (c *ReplayCmd) Run(app *App) error {
 	return err
 }
 
-// looksLikeLog refuses a file that is surely no log; the page says what is
-// wrong with single lines.
+// looksLikeLog refuses a file that cannot be a log; the page reports errors in
+// single lines.
 func looksLikeLog(path string) error {
 	f, err := os.Open(path) //nolint:gosec // G304: the file that its owner named
 	if err != nil {

@@ -69,7 +69,7 @@ func listen(ctx context.Context, c *apiclient.Client, query url.Values, each fun
 		return true, nil
 	default:
 		p := &apiclient.Problem{Status: resp.StatusCode}
-		data, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // what came of it will do
+		data, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // a part of it is enough
 		if json.Unmarshal(data, p) != nil {
 			p.Detail = http.StatusText(resp.StatusCode)
 		}

@@ -97,8 +97,8 @@ func (c *VerifyCmd) Run(app *App) error {
 	return err
 }
 
-// replay plays the games of a record again and returns for how many rounds. source
-// is that of an uploaded game; without it, such games are not played.
+// replay replays the games of a record and returns the number of rounds. source is
+// the source of an uploaded game; without it, such games are skipped.
 func (c *VerifyCmd) replay(app *App, r record.Record, source string) (rounds int, err error) {
 	hash := catalog.Hash(source)
 	switch {
@@ -125,7 +125,7 @@ type gameFile struct{ source, hash string }
 // GameScript returns the game.
 func (g gameFile) GameScript(_ context.Context, name, hash string) (arena.GameScript, error) {
 	if hash != g.hash {
-		return arena.GameScript{}, arena.Errorf(arena.CodeNotFound, "there is no other game than that of --game")
+		return arena.GameScript{}, arena.Errorf(arena.CodeNotFound, "the only game here is the one of --game")
 	}
 	return arena.GameScript{Name: name, SHA256: hash, Source: g.source}, nil
 }

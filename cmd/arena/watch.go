@@ -170,8 +170,7 @@ type gameScreen struct {
 // maxDrawn is the largest side of a board that is drawn.
 const maxDrawn = 26
 
-// decode reads a part of a public state. What has another form than it should
-// stays empty.
+// decode reads a part of a public state. A part of another form stays empty.
 func decodeState[T any](raw json.RawMessage) (v T) {
 	_ = json.Unmarshal(raw, &v)
 	return v

@@ -70,8 +70,7 @@ type seatWords struct {
 	Reason  string  `json:"reason"`
 }
 
-// words reads the event's own members. What has another form than it should
-// stays empty.
+// words reads the event's own members. A member of another form stays empty.
 func (e liveEvent) words() eventWords {
 	var w eventWords
 	_ = json.Unmarshal(e.raw, &w)
@@ -188,8 +187,8 @@ func (s *screen) show(e liveEvent) {
 	}
 }
 
-// agent writes what an agent reports of itself. In a sealed match most of it
-// is not there yet.
+// agent writes an event that an agent sent. In a sealed match most of it is still
+// hidden.
 func (s *screen) agent(e liveEvent, w eventWords) {
 	var what string
 	switch e.Type {
@@ -286,7 +285,7 @@ func seconds(ms float64) string { return strconv.FormatFloat(ms/1000, 'f', 1, 64
 
 func points(p float64) string { return strconv.FormatFloat(p, 'f', -1, 64) }
 
-// claims are what an agent says of its own answer.
+// claims are an agent's claims about its own answer.
 type claims struct {
 	Tokens    *int64   `json:"tokens"`
 	LatencyMS *float64 `json:"latency_ms"`

@@ -15,7 +15,7 @@ import (
 	"github.com/agora-arena/arena/internal/cli"
 )
 
-var updateGolden = flag.Bool("update", false, "write the golden files anew")
+var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 
 // evil is what a text can do to a terminal.
 const evil = `\u001b]0;owned\u0007\u001b[2J\u001b[31mred\u001b[0m \u202eesrever\u202c\u200b\r\nsecond line\u0000\u009b1mC1`

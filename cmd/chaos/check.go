@@ -80,7 +80,7 @@ func (c *checker) end(m *matchFacts) {
 	}
 }
 
-// promises: what a node has confirmed is there.
+// promises: everything that a node has confirmed is stored.
 func (c *checker) promises() {
 	for _, id := range c.j.acked {
 		if _, ok := c.f.matches[id]; !ok {
@@ -94,9 +94,9 @@ func (c *checker) promises() {
 	}
 }
 
-// roundsOf: rounds are numbered without gaps; all but those of a match that
-// became void are closed; each closed round has one answer of each seat that
-// played it, in time (invariants 7 and 8).
+// roundsOf: rounds are numbered without gaps; all rounds are closed, unless the
+// match became void; each closed round has one answer, in time, of each seat that
+// played it (invariants 7 and 8).
 func (c *checker) roundsOf(m *matchFacts) {
 	closed := map[int]bool{}
 	for i, r := range m.rounds {

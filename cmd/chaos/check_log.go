@@ -30,7 +30,7 @@ func (c *checker) log(m *matchFacts) {
 		}
 	}
 	if n := int64(len(m.log)); n != m.Seq {
-		c.broken("11", "match %s has %d events, its row says %d", m.ID, n, m.Seq)
+		c.broken("11", "match %s has %d events, its row has %d", m.ID, n, m.Seq)
 	}
 	reported := story{c: c, m: m, outcomes: map[string]arena.Outcome{}, committed: map[int64]commitment{}}
 	for _, e := range m.log {
@@ -174,7 +174,7 @@ func (s *story) reveal(e arena.Event) {
 	}
 }
 
-// over looks at what is left when the log has ended.
+// over checks the state at the end of the log.
 func (s *story) over() {
 	if s.m.Settings.UntilEnd() && s.m.Status != arena.MatchFinished {
 		clear(s.committed) // what a game has sealed stays so unless it finishes
@@ -185,7 +185,7 @@ func (s *story) over() {
 		}
 	}
 	if s.round != len(s.m.rounds) {
-		s.c.broken("11", "match %s: its log tells %d rounds, %d are stored", s.m.ID, s.round, len(s.m.rounds))
+		s.c.broken("11", "match %s: its log has %d rounds, %d are stored", s.m.ID, s.round, len(s.m.rounds))
 	}
 }
 
@@ -330,5 +330,5 @@ func decode(data []byte, to any) error {
 	return nil
 }
 
-// elo reads a rating as it stands on the wire.
+// elo reads a rating in its wire form.
 func elo(v float64) arena.MilliElo { return arena.MilliElo(math.Round(v * 1000)) }

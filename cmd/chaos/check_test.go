@@ -359,7 +359,7 @@ func TestLoad_sighted(t *testing.T) {
 	}
 }
 
-// The points of a game are those of a replay, whoever wrote them.
+// The points of a game must match a replay, even if the log and the rows agree.
 func TestCheck_games(t *testing.T) {
 	t.Parallel()
 	play := func() *matchFacts {

@@ -64,7 +64,7 @@ func (c *client) as(token string) *client {
 	return &other
 }
 
-// call makes one request. Status 0: nothing is known of what became of it.
+// call makes one request. Status 0 means that its result is unknown.
 func (c *client) call(ctx context.Context, method, path string, in, out any) (status int, err error) {
 	url := c.chance.url(c.cluster)
 	if url == "" {

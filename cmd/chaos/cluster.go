@@ -180,7 +180,7 @@ func (c *cluster) ready(ctx context.Context, l *life) (string, error) {
 	defer look.Stop()
 	for {
 		var ready struct {
-			LocalURL string `json:"local_url"` // the public one is that of all nodes
+			LocalURL string `json:"local_url"` // all nodes share the public one
 		}
 		if data, err := os.ReadFile(l.readyFile()); err == nil && json.Unmarshal(data, &ready) == nil { //nolint:gosec // G703: our own folder
 			return ready.LocalURL, nil
@@ -207,7 +207,7 @@ func (c *cluster) ended(ctx context.Context, n *node, l *life) {
 	if asked || over || current != l || ctx.Err() != nil {
 		return
 	}
-	c.problems.add("crash", "node %d ended by itself: %v; the end of %s: %s", n.no, l.exit, l.log, tail(l.log))
+	c.problems.add("crash", "node %d exited unexpectedly: %v; the end of %s: %s", n.no, l.exit, l.log, tail(l.log))
 	n.op.Lock()
 	defer n.op.Unlock()
 	n.set(nil, "")

@@ -19,7 +19,7 @@ type disk struct {
 	ballast string
 }
 
-// newDisk mounts a disk of so many bytes at path, which only root may.
+// newDisk mounts a disk of the given size in bytes at path. Only root may do so.
 func newDisk(ctx context.Context, path string, bytes int64) (*disk, error) {
 	if err := os.MkdirAll(path, 0o755); err != nil { //nolint:gosec // G301: the database's user must pass through it
 		return nil, fmt.Errorf("make folder: %w", err)

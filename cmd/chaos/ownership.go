@@ -97,7 +97,7 @@ func (l *life) tenures() []tenure {
 	return all
 }
 
-// end notes the first line that ends the belief.
+// end records the first line after which the process no longer owns the match.
 func (t *tenure) end(line logLine) {
 	if t.to.to.IsZero() {
 		t.to, t.how = span{line.Time, line.Time}, line.Message
@@ -153,7 +153,7 @@ func (c *checker) epochs() {
 					g[i-1].process, g[i-1].epoch, clock(g[i-1].from()), t.process, t.epoch, clock(t.from()))
 			}
 			if m, ok := c.f.matches[match]; ok && m.Lease.Epoch < t.epoch {
-				c.broken("9", "match %s: process %s claimed epoch %d, the row says %d", match, t.process, t.epoch, m.Lease.Epoch)
+				c.broken("9", "match %s: process %s claimed epoch %d, the row has %d", match, t.process, t.epoch, m.Lease.Epoch)
 			}
 		}
 	}

@@ -30,7 +30,7 @@ type report struct {
 	closes     map[string]int
 	faults     map[string]int
 	claims     int
-	again      int             // claims that went on where another process was
+	again      int             // claims that resumed the match of another process
 	kept       int             // suspect leases that were kept
 	takeOvers  []time.Duration // after kill -9, the database being there; sorted
 	overdue    []time.Duration // the same since the leases ran out, by the database's clock; sorted
@@ -134,7 +134,7 @@ func (p *report) print(w io.Writer) {
 	line("events", "%d in the logs, %d seen by spectators of %d matches", p.events, p.seen, p.watched)
 	line("settlements", "%d", p.settled)
 	line("faults", "%s", counts(p.faults))
-	line("claims", "%d, of which %d went on with a match of another process; %d leases outlived an outage", p.claims, p.again, p.kept)
+	line("claims", "%d, %d of them resumed a match of another process; %d leases outlived an outage", p.claims, p.again, p.kept)
 	line("take-over", "after kill -9: %s (%d more while a second fault stood in the way)", spread(p.takeOvers), p.disturbed)
 	line("", "after the end of the lease, by the database's clock: %s; at most %v is right", spread(p.overdue), takeOverLimit)
 	line("hand-over", "after SIGTERM: %s", spread(p.handOvers))

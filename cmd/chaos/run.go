@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	owners = 20 // whose agents meet: those of one owner are not rated against each other
+	owners = 20 // several, because agents of one owner are not rated against each other
 	// A game waits 5 minutes for an agent that another match has paused, 5 more for
 	// its own first 429, and may wait so for both seats.
 	healLimit  = 21 * time.Minute
@@ -69,7 +69,7 @@ func (r *chaosRun) run(ctx context.Context) (p *report, err error) {
 			f()
 		}
 	}()
-	// What is on the disk goes with it: what may be wanted later is copied.
+	// The files on the disk vanish with it, so copy those that may be needed later.
 	defer func() {
 		if r.disk != nil && (r.o.keep || err != nil || p == nil || len(p.violations) > 0) {
 			if err := r.disk.copyTo(filepath.Join(r.dir, "disk")); err != nil {
@@ -138,7 +138,7 @@ func (r *chaosRun) setUp(ctx context.Context) error {
 	}
 	pause := 2 * time.Second
 	if r.o.duration < 30*time.Second {
-		pause /= 2 // a short run shall see something too
+		pause /= 2 // so that a short run has faults too
 	}
 	r.nemesis = &nemesis{
 		cluster: r.cluster, db: r.db, disk: r.disk, redis: r.redis, dbLinks: r.dbLinks, busLinks: r.busLinks, chance: newChance(r.seed, 1),
