@@ -10,11 +10,11 @@ import (
 )
 
 // Work answers one task that another protocol has carried: task is the body of
-// AAP's task POST, the returned answer that of its reply. The handler's context
-// ends a moment before limit. The error is what the handler returned, or one of
-// decoding; errors.Is distinguishes ErrTimeout, ErrRateLimited and ErrUnavailable.
-// push hands an event of the handler's to the arena; nil: events are off. Of
-// an error that push returns, the event is sent again later.
+// AAP's task POST, and the returned answer is the body of its reply. The handler's
+// context ends a moment before limit. The error is the handler's, or a decoding
+// error; errors.Is distinguishes ErrTimeout, ErrRateLimited and ErrUnavailable.
+// push sends an event of the handler to the arena; nil means that events are off. If
+// push returns an error, the event is sent again later.
 func Work(ctx context.Context, task []byte, limit time.Duration, handler Handler, push func(ctx context.Context, event []byte) error, log *slog.Logger) (answer []byte, err error) {
 	t, err := decodeTask(task)
 	if err != nil {
@@ -76,7 +76,7 @@ func called(ctx context.Context, task *Task, events *Events, handler Handler, lo
 	return handler(ctx, task, events)
 }
 
-// pushSink hands over one event after the other.
+// pushSink pushes one event after the other.
 type pushSink func(ctx context.Context, event []byte) error
 
 func (p pushSink) send(ctx context.Context, _ string, batch [][]byte) (int, error) {

@@ -176,7 +176,7 @@ func (c *connection) run(ctx context.Context, loops int, grace time.Duration) er
 }
 
 // loop fetches and answers one task after the other until ctx ends. It returns
-// an error when there is no point in going on.
+// an error when there is no point in continuing.
 func (c *connection) loop(ctx context.Context) error {
 	var retry backoff
 	for ctx.Err() == nil {
@@ -235,7 +235,7 @@ func (c *connection) next(ctx context.Context) (*delivery, error) {
 }
 
 // work answers one task. Like loop, it returns an error when there is no point
-// in going on.
+// in continuing.
 func (c *connection) work(ctx context.Context, d *delivery) error {
 	a, arrived := c.agent, c.agent.config.Now()
 	ctx = context.WithoutCancel(ctx) // a running task outlives the polling
@@ -334,7 +334,7 @@ type refusal struct {
 	retryAfter time.Duration
 }
 
-// Error returns the status and what the arena reports about it.
+// Error returns the status and the arena's explanation.
 func (r *refusal) Error() string {
 	return fmt.Sprintf("status %d %s: %s", r.status, r.code, r.detail)
 }

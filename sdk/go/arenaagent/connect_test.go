@@ -348,7 +348,7 @@ func TestConnect_refused_answers(t *testing.T) {
 	}
 }
 
-// Tokens are verified as those of an endpoint are. Threats E7, F2 and M4.
+// Tokens are verified as at an endpoint. Threats E7, F2 and M4.
 func TestConnect_tokens(t *testing.T) {
 	t.Parallel()
 	forged := agenttest.Task{Claims: map[string]any{"bh": "another body"}}

@@ -70,7 +70,7 @@ func (e *Events) ToolCall(tool string, args any) {
 	}{"tool_call", clip(tool, maxText), args})
 }
 
-// ToolResponse shows what the last tool gave. result is encoded as JSON at once.
+// ToolResponse shows the result of the last tool. result is encoded as JSON at once.
 func (e *Events) ToolResponse(result any, took time.Duration) {
 	if s, ok := result.(string); ok {
 		result = clip(s, maxText)
@@ -91,8 +91,8 @@ func (e *Events) Intermediate(data any) {
 	}{"intermediate_result", data})
 }
 
-// Answer shows an answer; final reports whether it is the last one. It is for
-// the show: what counts is what the handler returns.
+// Answer shows an answer to spectators; final reports whether it is the last one.
+// Only the answer that the handler returns counts.
 func (e *Events) Answer(value string, final bool) {
 	e.send(struct {
 		Type  string `json:"type"`

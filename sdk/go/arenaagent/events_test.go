@@ -71,7 +71,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// One socket serves all rounds of a match; a later round's token is handed in.
+// One socket serves all rounds of a match; a message carries a later round's token.
 func TestEvents_rounds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, func(_ context.Context, task *task, e *events) (answer, error) {

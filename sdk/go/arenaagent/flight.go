@@ -5,7 +5,7 @@ import "sync"
 // keptAnswers is how many answers are kept for repeated deliveries.
 const keptAnswers = 256
 
-// reply is what goes back for a task.
+// reply is the reply to a task.
 type reply struct {
 	status int
 	body   []byte

@@ -86,9 +86,8 @@ func (a *Agent) authorize(ctx context.Context, token string, body []byte) (_ Cla
 	}
 }
 
-// answer returns the reply to a task: the one of the work on it that is running or
-// is done already, else that of new work, which may take limit. ctx is the
-// request's.
+// answer returns the reply to a task. It reuses work on the task that is running or
+// done, and otherwise starts work, which may take limit. ctx is the request's.
 func (a *Agent) answer(ctx context.Context, task *Task, limit time.Duration) reply {
 	key := task.key()
 	for {

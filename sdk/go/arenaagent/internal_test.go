@@ -205,8 +205,8 @@ func TestAgent_joined_failure(t *testing.T) {
 	})
 }
 
-// A task that asks for another move is another question, and what the handler
-// gets says why.
+// A task that asks for another move is another question, and the handler gets the
+// reason.
 func TestAgent_refused_move(t *testing.T) {
 	t.Parallel()
 	a, err := New(Config{InsecureSkipTokens: true}, func(_ context.Context, task *Task, _ *Events) (Answer, error) {

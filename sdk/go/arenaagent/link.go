@@ -27,7 +27,7 @@ const (
 // errFinal ends a link's sending until a new token comes; wrapped by a sink.
 var errFinal = errors.New("the arena takes no more events")
 
-// sink hands events to the arena.
+// sink sends events to the arena.
 type sink interface {
 	// send sends a batch in order and returns how many of it were sent. The
 	// rest of a failed batch is sent again unless the error is errFinal.
@@ -96,8 +96,8 @@ func (l *link) drop(n int) {
 	l.queue = append(l.queue[:0], l.queue[n:]...)
 }
 
-// flush waits until what was pushed is in the arena's hands, 100 ms have
-// passed, or there is no hope.
+// flush waits until the arena has all pushed events, 100 ms have passed, or the
+// connection has failed.
 func (l *link) flush(ctx context.Context) {
 	l.mu.Lock()
 	idle := l.idle
@@ -129,7 +129,7 @@ func (l *link) done() {
 	l.users--
 }
 
-// run sends what is pushed, until ctx ends or the link was idle for linkIdle.
+// run sends pushed events until ctx ends or the link was idle for linkIdle.
 func (l *link) run(ctx context.Context) {
 	defer l.sink.close()
 	timer := time.NewTimer(linkIdle)

@@ -24,8 +24,8 @@ const (
 	closeTooMany    websocket.StatusCode = 4429
 )
 
-// socketSink sends over one WebSocket, which lives as long as the match: a
-// later round's token is handed in by a message.
+// socketSink sends over one WebSocket, which lasts as long as the match: a message
+// carries the token of a later round.
 type socketSink struct {
 	url    string
 	client *http.Client

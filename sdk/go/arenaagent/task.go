@@ -43,7 +43,7 @@ type Task struct {
 }
 
 // Previous is the result of the agent's last round in the match. If Error is set,
-// it is that of the last reply to this very task.
+// it is the result of the last reply to this same task.
 type Previous struct {
 	Outcome  string        // "answered", "timeout", …
 	Correct  string        // the accepted answer; "" when it is absent
@@ -228,7 +228,7 @@ type answerWire struct {
 	LatencyMS     int64    `json:"latency_ms"`
 }
 
-// The arena reads no reply over 64 KiB; what is too long for it is cut.
+// The arena refuses replies over 64 KiB, so longer texts are cut.
 const (
 	maxReply     = 64 << 10
 	maxAnswer    = 24 << 10

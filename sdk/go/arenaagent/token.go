@@ -245,7 +245,7 @@ type cappedTransport struct {
 	limit int64
 }
 
-// RoundTrip is that of the base, with an end to the body.
+// RoundTrip calls the base transport and limits the length of the body.
 func (c cappedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	base := c.base
 	if base == nil {

@@ -131,7 +131,7 @@ class Agent:
         return self._answer(task, token, arrived + work, arrived + wait)
 
     def _answer(self, task: Task, token: str, work_until: float, wait_until: float) -> Reply:
-        """The reply of the work on the task that is running or done, else that of new work."""
+        """The reply to the task: from work that is running or done, else from new work."""
         key = task.key()
         while True:
             flight, first = self._flights.join(key)

@@ -60,7 +60,7 @@ def connect(
     """Plays without an open port: fetches tasks with the agent's key and posts the answers. It works on as many tasks at
     once as the agent was registered with, or on max_concurrent if that is less. It returns after stop is set, or without one after SIGINT or SIGTERM; tasks in progress get up to ten
     seconds to finish. It reconnects when the arena is unreachable. Refused is raised when the arena rejects the key or
-    the agent, ValueError for a wrong setting. More settings are in config; those of an endpoint have no effect."""
+    the agent, ValueError for a wrong setting. More settings are in config; settings of an endpoint have no effect."""
     if not re.fullmatch(r"[\x21-\x7e]+", agent_key):
         raise ValueError("agent_key is empty or contains spaces")
     settings = replace(config or Config(), arena=arena, max_concurrent=MOST_CONCURRENT if max_concurrent is None else max_concurrent)

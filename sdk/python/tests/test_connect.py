@@ -55,7 +55,7 @@ class Joined:
     def ended(self) -> None:
         """Waits for its end."""
         self._thread.join(WAIT)
-        self._case.assertFalse(self._thread.is_alive(), "connect goes on")
+        self._case.assertFalse(self._thread.is_alive(), "connect is still running")
 
 
 class Connecting(unittest.TestCase):

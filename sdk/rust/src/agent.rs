@@ -184,7 +184,7 @@ impl Agent {
         self.answer(task, token, arrived + work, arrived + wait)
     }
 
-    /// The reply of the work on the task that is running or done, else that of new work.
+    /// The reply to the task: from work that is running or done, else from new work.
     fn answer(
         &self,
         task: Task,

@@ -153,7 +153,7 @@ export class Agent {
     return this.#answer(task, token, work - gone, wait - gone);
   }
 
-  /** The reply of the work on the task that is running or done, else that of new work, which may take work ms. */
+  /** The reply to the task: from work that is running or done, else from new work, which may take work ms. */
   async #answer(task: Task, token: string, work: number, wait: number): Promise<Reply> {
     const key = keyOf(task);
     let land!: (reply: null) => void;

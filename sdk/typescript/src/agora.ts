@@ -361,7 +361,7 @@ export async function poll(config: AgoraConfig & { base: string }, handler: Hand
       atWork.add(working);
     } catch (error) {
       if (signal.aborted) break;
-      if (error instanceof Gone) throw new Error('the arena does not know this base: ask for a fresh one', { cause: error });
+      if (error instanceof Gone) throw new Error('the arena does not have this base: request a new one', { cause: error });
       logger.warn(`arena not reached: ${String(error)}`);
       pause = Math.min(Math.max(2 * pause, 150), 10_000);
       await rest(pause, signal);

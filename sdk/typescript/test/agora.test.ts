@@ -44,7 +44,7 @@ async function ask(url: string, message: unknown, method = 'POST'): Promise<Said
   return { ...((await response.json()) as Said), http: response.status };
 }
 
-test('the documents are those of the arena', () => {
+test('the documents match the arena', () => {
   for (const [name, hash] of Object.entries(documents)) {
     const text = readFileSync(new URL(`../../../../protocol/agora/documents/${name}.txt`, import.meta.url));
     assert.equal(hash, createHash('sha1').update(text).digest('hex'), name);

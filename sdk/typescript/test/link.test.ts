@@ -49,7 +49,7 @@ test('order is kept through failures', async () => {
   link.end();
 });
 
-test('events of a round that is over are not sent as those of the next', async () => {
+test('events of a round that is over are not sent in the next round', async () => {
   const arena = new FakeArena();
   const { link, dropped } = make(arena);
   const release = gate();
@@ -91,7 +91,7 @@ test('the oldest of too many are dropped, and the pace is kept', async () => {
 
 });
 
-test('nobody waits long for an arena that hangs', async () => {
+test('an agent does not wait long for an arena that hangs', async () => {
   const arena = new FakeArena();
   const { link } = make(arena);
   const never = gate();

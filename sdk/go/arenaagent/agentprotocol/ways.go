@@ -117,8 +117,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 }
 
-// session is one WebSocket, from hello to its end. Tasks at work go on when it
-// ends: the arena sends them again, and gets their answer.
+// session is one WebSocket, from hello to its end. Work on tasks continues when it
+// ends: the arena sends them again and gets the answers.
 func (a *Agent) session(ctx context.Context, wg *sync.WaitGroup) error {
 	arena, err := a.arenaID(ctx)
 	if err != nil {

@@ -96,7 +96,7 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-var errUnknownBase = errors.New("agora: the arena does not know this base: ask for a fresh one")
+var errUnknownBase = errors.New("agora: the arena does not have this base: request a new one")
 
 // given is the reply of the arena to a request for the next task.
 type given struct {

@@ -131,7 +131,7 @@ type envelope struct {
 	} `json:"payload"`
 }
 
-// meet learns the arena's key, and publishes the manifest once.
+// meet fetches the arena's key, and publishes the manifest once.
 func (a *agent) meet(ctx context.Context, announced *bool) error {
 	if a.ArenaDID == "" {
 		var health struct {
@@ -276,7 +276,7 @@ func codeOf(ctx context.Context, err error) string {
 	return "INTERNAL_ERROR"
 }
 
-// post signs an envelope to the arena and hands it to the relay.
+// post signs an envelope to the arena and posts it to the relay.
 func (a *agent) post(ctx context.Context, typ, thread string, payload map[string]any) error {
 	sender := map[string]string{"id": a.Key.DID()}
 	if a.Name != "" {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The examples are those of draft-msporny-base58-03, section 5, and the edges.
+// The examples of draft-msporny-base58-03, section 5, and edge cases.
 func TestBase58(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ raw, text string }{
