@@ -103,7 +103,7 @@ func New(o Options) (*Service, error) {
 	}
 }
 
-// now is the clock in the form that is stored.
+// now returns the current time in UTC, truncated to milliseconds.
 func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }
 
 // SignUp makes an owner and its first token. An admin invites: the owner is

@@ -89,7 +89,7 @@ type agentViews struct {
 	ranks  rankCache
 }
 
-// now is the clock in the form that is stored.
+// now returns the current time in UTC, truncated to milliseconds.
 func (v *agentViews) now() time.Time { return v.clock().UTC().Truncate(time.Millisecond) }
 
 // of returns agents with their ratings and ranks.

@@ -223,7 +223,7 @@ type resources struct {
 }
 
 func newResources(o Options) resources {
-	now := func() time.Time { return o.Now().UTC().Truncate(time.Millisecond) } // the clock in the form that is stored
+	now := func() time.Time { return o.Now().UTC().Truncate(time.Millisecond) }
 	agents := &agentViews{rows: o.Store, agents: o.Services.Agents, clock: o.Now}
 	matches := &matchViews{visible: o.Matches.Visible, viewers: o.Matches.Viewers}
 	return resources{

@@ -68,7 +68,7 @@ func New(o Options) (*Service, error) {
 	return &Service{o: o}, nil
 }
 
-// now is the clock in the form that is stored.
+// now returns the current time in UTC, truncated to milliseconds.
 func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }
 
 // Schedule stores a match and publishes it. The caller has checked that the

@@ -108,7 +108,7 @@ func New(o Options) (*Service, error) {
 	return &Service{o: o}, nil
 }
 
-// now is the clock in the form that is stored.
+// now returns the current time in UTC, truncated to milliseconds.
 func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }
 
 // Own returns an agent that the caller may act for. Another's is not found.

@@ -166,8 +166,8 @@ func (s *Server) tick(ctx context.Context, j job) {
 	}
 }
 
-// away is the level at which a failure is logged: storage that is away is not
-// the program's error.
+// away returns the level at which a failure is logged: unavailable storage is not a
+// bug.
 func away(err error) slog.Level {
 	if arena.CodeOf(err) == arena.CodeUnavailable {
 		return slog.LevelWarn

@@ -113,9 +113,9 @@ const lastSign = 5 * time.Second
 
 // Copy copies every row of from into to, which may be of the other engine, and
 // then compares all rows and replays all settlements. Nodes may be at work on
-// from: the rows are those of one moment. An empty database gets the schema
+// from: the rows are a snapshot of one moment. An empty database gets the schema
 // first. conflict: to holds rows, or one of the two has another schema than this
-// program. After any other error to is incomplete and must be made anew.
+// program. On any other error, to is incomplete: delete it and copy again.
 func Copy(ctx context.Context, from, to *Store, progress func(CopyProgress)) (CopyReport, error) {
 	var report CopyReport
 	if err := checkCopy(ctx, from, to); err != nil {

@@ -137,7 +137,7 @@ type Hooks struct {
 	WakeOthers func()
 }
 
-// Limits are the times and numbers of an engine. A zero one has its default.
+// Limits are the times and numbers of an engine. Zero means the default.
 type Limits struct {
 	LeaseTTL       time.Duration // default 5 s
 	Heartbeat      time.Duration // default 1 s

@@ -210,9 +210,9 @@ func (s *Relay) Envelopes(ctx context.Context, q arena.EnvelopeQuery) ([]arena.E
 	return es, s.base.Wrap(err, "read envelopes")
 }
 
-// EnvelopeAfter returns the Seq after which a reader goes on who names a time:
-// that of the first envelope among those of q which has exactly this time, else
-// of the last one that was visible before it.
+// EnvelopeAfter returns the Seq to resume from for a reader that gives a time: the
+// first envelope of q with exactly this time, else the last envelope that was
+// visible before it.
 func (s *Relay) EnvelopeAfter(ctx context.Context, q arena.EnvelopeQuery, since time.Time) (after int64, exact bool, err error) {
 	err = s.base.View(ctx, func(tx db.Querier) error {
 		var c db.Clauses
