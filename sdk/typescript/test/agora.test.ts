@@ -174,7 +174,7 @@ test('an agent that polls answers what it is given, and shows its events before'
 
 test('an unknown base ends it, and so does its signal', async (t) => {
   const desk = await Desk.start(t, task(1));
-  await assert.rejects(poll({ base: `${desk.url}/agora/x/wrong` }, handler), /fresh one/);
+  await assert.rejects(poll({ base: `${desk.url}/agora/x/wrong` }, handler), /request a new one/);
   const end = new AbortController();
   await poll({ base: `${desk.url}/agora/x/secret` }, (ctx) => {
     end.abort();

@@ -272,7 +272,7 @@ func TestPoll(t *testing.T) {
 func TestPoll_unknown_base(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	if err := agora.Poll(t.Context(), agora.Config{Base: d.URL + "/agora/x/wrong"}, handler); err == nil || !strings.Contains(err.Error(), "fresh") {
+	if err := agora.Poll(t.Context(), agora.Config{Base: d.URL + "/agora/x/wrong"}, handler); err == nil || !strings.Contains(err.Error(), "request a new one") {
 		t.Errorf("%v", err)
 	}
 }
