@@ -4,50 +4,87 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/agora-arena/arena/arena"
 )
 
-// A kind of void reason is in the API description and has a text in every language
-// of the pages; one that is gone is gone there too.
-func TestVoidCodes_everywhere(t *testing.T) {
+// Every code of the catalog has a text in every language of the pages and is in the
+// API description; one that is gone is gone there too.
+func TestCatalog_codes(t *testing.T) {
 	t.Parallel()
-	want := names(arena.VoidCodes())
-	if d := enumOf(t, "Match", "void_code"); !slices.Equal(d, want) {
-		t.Errorf("the API description has the codes %v, arena.VoidCodes() are %v", d, want)
+	var catalog struct {
+		Formats      []struct{ Format string }
+		PauseReasons []struct{ Reason string } `json:"pause_reasons"`
+		VoidCodes    []string                  `json:"void_codes"`
+		NoteCodes    []string                  `json:"note_codes"`
 	}
-	checkDictionaries(t, "void.", want)
+	readJSON(t, "web/src/lib/api/catalog.json", &catalog)
+	var formats, pauses []string
+	for _, f := range catalog.Formats {
+		formats = append(formats, f.Format)
+	}
+	for _, p := range catalog.PauseReasons {
+		pauses = append(pauses, p.Reason)
+	}
+	for _, codes := range []struct {
+		prefix           string // of the keys in a dictionary
+		schema, property string // with the codes as an enumeration; "": none
+		want             []string
+	}{
+		{"format.", "", "", formats},
+		{"pause.", "Pause", "reason", pauses},
+		{"void.", "Match", "void_code", catalog.VoidCodes},
+		{"note.", "League", "note_code", catalog.NoteCodes},
+	} {
+		slices.Sort(codes.want)
+		if codes.schema != "" {
+			if got := enumOf(t, codes.schema, codes.property); !slices.Equal(got, codes.want) {
+				t.Errorf("the API description has the %s %v, the catalog has %v", codes.property, got, codes.want)
+			}
+		}
+		for _, language := range languages(t) {
+			if got := keysOf(t, language, codes.prefix); !slices.Equal(got, codes.want) {
+				t.Errorf("%s has texts for the codes %v of %s, the catalog has %v", language, got, codes.prefix, codes.want)
+			}
+		}
+	}
 }
 
-// So is a kind of note.
-func TestNoteCodes_everywhere(t *testing.T) {
-	t.Parallel()
-	want := names(arena.NoteCodes())
-	if d := enumOf(t, "League", "note_code"); !slices.Equal(d, want) {
-		t.Errorf("the API description has the codes %v, arena.NoteCodes() are %v", d, want)
+// languages returns the files of the first dictionary of each language: "en.ts".
+func languages(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root(t), "web/src/lib/i18n/??.ts"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("got the dictionaries %v, %v", files, err)
 	}
-	checkDictionaries(t, "note.", want)
+	for i, f := range files {
+		files[i] = filepath.Base(f)
+	}
+	return files
 }
 
-func names[C ~string](codes []C) (sorted []string) {
-	for _, c := range codes {
-		sorted = append(sorted, string(c))
+// keysOf returns what follows a prefix in the keys of a dictionary, sorted, without
+// keys that have another dot.
+func keysOf(t *testing.T, dictionary, prefix string) (keys []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root(t), "web/src/lib/i18n", dictionary))
+	if err != nil {
+		t.Fatal(err)
 	}
-	slices.Sort(sorted)
-	return sorted
+	for line := range strings.Lines(string(text)) {
+		key, found := strings.CutPrefix(strings.TrimSpace(line), "'"+prefix)
+		if key, _, _ = strings.Cut(key, "'"); found && !strings.Contains(key, ".") {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // enumOf returns the values of a property in the API description, sorted.
 func enumOf(t *testing.T, schema, property string) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root(t), "api/testdata/openapi.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var api struct {
 		Components struct {
 			Schemas map[string]struct {
@@ -55,9 +92,7 @@ func enumOf(t *testing.T, schema, property string) []string {
 			}
 		}
 	}
-	if err := json.Unmarshal(text, &api); err != nil {
-		t.Fatal(err)
-	}
+	readJSON(t, "api/testdata/openapi.json", &api)
 	var enum []string
 	for _, value := range api.Components.Schemas[schema].Properties[property].Enum {
 		text, _ := value.(string)
@@ -67,72 +102,13 @@ func enumOf(t *testing.T, schema, property string) []string {
 	return enum
 }
 
-// checkDictionaries compares the keys with a prefix in every language with codes.
-func checkDictionaries(t *testing.T, prefix string, want []string) {
+func readJSON(t *testing.T, file string, into any) {
 	t.Helper()
-	languages, err := filepath.Glob(filepath.Join(root(t), "web/src/lib/i18n/??.ts"))
-	if err != nil || len(languages) < 2 {
-		t.Fatalf("got the dictionaries %v, %v", languages, err)
+	text, err := os.ReadFile(filepath.Join(root(t), file))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, language := range languages {
-		text, err := os.ReadFile(language)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		var got []string
-		for line := range strings.Lines(string(text)) {
-			if key, found := strings.CutPrefix(strings.TrimSpace(line), "'"+prefix); found {
-				key, _, _ = strings.Cut(key, "'")
-				got = append(got, key)
-			}
-		}
-		if slices.Sort(got); !slices.Equal(got, want) {
-			t.Errorf("%s has texts for the codes %v of %s, the domain has %v", filepath.Base(language), got, prefix, want)
-		}
-	}
-}
-
-// parsedReason finds code of a page that takes the text of a reason apart. Texts
-// are for people; pages translate by codes.
-var parsedReason = regexp.MustCompile(`\b(?:note|void_reason|voidReason)\b[?!]?\s*(?:[=!]==? *['"\x60]|\.(?:match|matchAll|replace|replaceAll|search|split|startsWith|endsWith|includes|indexOf|slice)\()` +
-	`|\.(?:exec|test)\([^)]*\b(?:note|void_reason|voidReason)\b`)
-
-func TestReasons_notParsed(t *testing.T) {
-	t.Parallel()
-	for _, file := range sources(t, ".ts", ".svelte") {
-		if !strings.HasPrefix(file, "web/src/") || strings.HasSuffix(file, ".test.ts") {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(root(t), file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for n, line := range strings.Split(string(text), "\n") {
-			if parsedReason.MatchString(line) {
-				t.Errorf("%s:%d takes a reason apart: use its code", file, n+1)
-			}
-		}
-	}
-}
-
-// The rule finds what it must.
-func TestReasons_notParsed_RuleRefuses(t *testing.T) {
-	t.Parallel()
-	for line, want := range map[string]bool{
-		"const why = tx(`void.${match.voidReason.replaceAll(/\\W+/g, '_')}`, match.voidReason)": true,
-		"const found = pattern.exec(note);":                                                     true,
-		"if (/^needs/.test(league.note ?? '')) return;":                                         true,
-		"if (m.void_reason === 'the game failed') return;":                                      true,
-		"{#if league.note?.startsWith('round')}":                                                true,
-		"voidText(tx, match.voidReason, match.voidCode)":                                        false,
-		"{#if league.note}{noteText(tx, league)}{/if}":                                          false,
-		"if (league.note_code === 'needs_agents') return;":                                      false,
-		"return known && { ...known, void_reason: e.reason };":                                  false,
-		"pattern.test(name) && form.note":                                                       false,
-	} {
-		if got := parsedReason.MatchString(line); got != want {
-			t.Errorf("%s: %v", line, got)
-		}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,12 +1,20 @@
+import { rating } from './api/catalog.json';
+
 // What a rating says (docs/rules.md, section 7): the score that it promises
 // against another one, and how far it can be from the strength behind it.
 
 /** Every agent starts here in every league. */
-export const START_ELO = 1500;
+export const START_ELO = rating.start;
 
-/** Steps of 40 in the first 30 matches and in 10 after a new version, else of 20, of 10 from 2400 on. */
-export const K = { fresh: 40, settled: 20, top: 10 } as const;
-export const FRESH_MATCHES = 30;
+/** The difference at which ten games are won for one that is lost. */
+export const SCALE = rating.scale;
+
+export const K = { fresh: rating.k_provisional, settled: rating.k, top: rating.k_top } as const;
+/** From this rating on K is K.top. */
+export const TOP_ELO = rating.top;
+/** Matches with K.fresh: the first ones, and those after a new version. */
+export const FRESH_MATCHES = rating.provisional_matches;
+export const VERSION_MATCHES = rating.new_version_matches;
 /** The standard deviation of strengths before the first match. */
 const PRIOR_ELO = 200;
 /** 95 % of a normal distribution lie within so many standard deviations. */
@@ -16,10 +24,10 @@ export const startVariance = PRIOR_ELO ** 2;
 
 /**
  * The variance of a rating's error after one more match. Between equals a match moves a rating by ±K/2 at random and removes
- * the share K·ln 10/1600 of its error.
+ * the share K·ln 10/(4 · scale) of its error.
  */
 export function varianceAfter(variance: number, k: number): number {
-  const kept = 1 - (k * Math.LN10) / 1600;
+  const kept = 1 - (k * Math.LN10) / (4 * SCALE);
   return kept * kept * variance + (k * k) / 4;
 }
 
@@ -37,7 +45,7 @@ export function spread(matches: number): number {
 }
 
 /** The expected score of a rating against another one, 0 to 1. */
-export const expected = (own: number, other: number): number => 1 / (1 + 10 ** ((other - own) / 400));
+export const expected = (own: number, other: number): number => 1 / (1 + 10 ** ((other - own) / SCALE));
 
 /** An expected score up to this makes a win a surprise. */
 const SURPRISE = 0.4;

@@ -1,12 +1,10 @@
 import type { League } from './api/contract';
+import { defaults } from './catalog';
 import { countdown, elo } from './format';
 import { cronWords, inZone, offsetAt, readerZone } from './find/cron';
 import { gameOf } from './games';
 import { t, tn, tx } from './i18n';
 import { shownAs } from './match/state';
-
-/** What a league asks for that names no other number. */
-const TOKENS = 500;
 
 /** A league's rules as sentences. */
 export function rulesOf(l: League): string[] {
@@ -68,7 +66,7 @@ function paceOf({ pace }: League): string[] {
 function tokensOf({ max_tokens: n, max_tokens_policy: policy, game }: League): string {
   if (!n) return '';
   if (policy === 'zero_points') return t(game ? 'rules.game.tokens' : 'rules.tokens.zero', { n });
-  return n === TOKENS ? '' : t('rules.tokens', { n });
+  return n === defaults.max_tokens ? '' : t('rules.tokens', { n });
 }
 
 function shownOf(l: League): string {

@@ -1,6 +1,7 @@
 import type { League } from '../api/contract';
 import type { Move } from './api';
 import type { components } from '../api/schema';
+import { defaults, formatOf, formats, generators, judgeKind, judges, limits, visibilities } from '../catalog';
 import { gameOf, type Game } from '../games';
 
 // The wizard's answers, as the API takes them and as the league page shows
@@ -102,30 +103,19 @@ export interface Draft {
 
 export const PLAYS = ['questions', 'debate', 'game'] as const;
 export type Plays = (typeof PLAYS)[number];
-export const FORMATS = ['ladder', 'round_robin', 'swiss', 'knockout', 'double_elimination', 'arena', 'elimination', 'gauntlet'] as const;
 export const BEST_OF = ['1', '3', '5', '7'] as const;
 export const STARTS = ['season', 'round'] as const;
-const ASKED = ['panel', 'crowd', 'model'];
-const PURE = ['exact', 'choice', 'number', 'regex', 'set', 'json', 'code'];
-/** What the arena makes itself, each with the judges that fit; the first is the one that it is made for. */
-const NUMBERS = ['number', 'exact', 'choice', 'regex', 'set', 'json'];
-export const GENERATORS: Readonly<Record<string, readonly string[]>> = {
-  arithmetic: NUMBERS,
-  units: NUMBERS,
-  dates: ['choice', 'exact', 'regex', 'set'],
-  word_problems: NUMBERS,
-};
-/** A judge that is asked compares all pairs. */
-const MOST_ASKED = 8;
-const MOST_SEATS = 128;
-const ARENA_MINUTES = 30;
-const DEFAULT_TOKENS = 500;
+const kindsOf = (asked: boolean) => judges.filter((j) => j.compares === asked).map((j) => j.kind);
+const [ASKED, PURE] = [kindsOf(true), kindsOf(false)];
+const MOST_SEATS = Math.max(...formats.map((f) => f.max_seats));
+const DEFAULT_TOKENS = defaults.max_tokens;
 /** A match of a game has many turns; a question is read once. */
 const PACE = { timeLimit: 20, breakSeconds: 3, timeBank: 0 };
-/** How often a ladder calls each agent, and every other format. */
-const LADDER_CALLS = { perDay: 24, pause: 10 };
-const OTHER_CALLS = { perDay: 0, pause: 0 };
-const callsOf = (format: string) => (format === 'ladder' ? LADDER_CALLS : OTHER_CALLS);
+/** How often a format calls each agent, and how long its seasons last. */
+const usualOf = (format: string) => {
+  const f = formatOf(format);
+  return { perDay: f?.pace?.matches_per_day ?? 0, pause: (f?.pace?.pause_seconds ?? 0) / 60, minutes: (f?.duration_seconds ?? 0) / 60 };
+};
 const GAME_PACE = { timeLimit: 10, breakSeconds: 1, timeBank: 60 };
 
 export const emptyDraft = (): Draft => ({
@@ -144,14 +134,14 @@ export const emptyDraft = (): Draft => ({
   champion: [],
   source: 'generator',
   generator: 'arithmetic',
-  difficulty: 2,
+  difficulty: defaults.difficulty,
   packId: '',
   turns: 2,
   game: '',
   gameHash: '',
   hidden: false,
   gameOptions: {},
-  games: 2,
+  games: defaults.games_per_match,
   duplicate: false,
   showLegal: true,
   players: 2,
@@ -165,7 +155,7 @@ export const emptyDraft = (): Draft => ({
   voterAccounts: false,
   rounds: 5,
   openEnd: false,
-  maxRounds: 50,
+  maxRounds: defaults.max_rounds,
   ...PACE,
   byRound: false,
   rated: true,
@@ -178,9 +168,8 @@ export const emptyDraft = (): Draft => ({
   rules: '',
   schedule: '',
   starts: 'season',
-  minutes: 0,
+  ...usualOf('ladder'),
   forfeit: 120,
-  ...LADDER_CALLS,
   filler: false,
   signupUntil: '',
   allow: [],
@@ -203,26 +192,29 @@ export const slugOf = (title: string): string =>
     .replace(/-+$/, '');
 
 // What applies to a draft (the checks themselves are the API's).
-export const many = (d: Draft): boolean => d.format === 'elimination';
-export const isBracket = (d: Draft): boolean => d.format === 'knockout' || d.format === 'double_elimination';
+const has = (d: Draft, option: string): boolean => !!formatOf(d.format)?.options.includes(option);
+export const many = (d: Draft): boolean => (formatOf(d.format)?.max_seats ?? 0) > 2;
+export const isBracket = (d: Draft): boolean => has(d, 'best_of');
 /** Formats that order duels by name: who does not come forfeits. */
-export const isTournament = (d: Draft): boolean => d.format !== 'ladder' && !many(d);
-export const maySpanRounds = (d: Draft): boolean => isTournament(d) && d.format !== 'arena' && d.schedule !== '';
+export const isTournament = (d: Draft): boolean => has(d, 'forfeit_seconds');
+export const maySpanRounds = (d: Draft): boolean => !!formatOf(d.format)?.starts.includes('round') && d.schedule !== '';
 export const mayFill = (d: Draft): boolean => d.format === 'ladder' && d.rated;
 export const isDebate = (d: Draft): boolean => d.plays === 'debate';
 export const isGame = (d: Draft): boolean => d.plays === 'game';
 /** Only questions can be put to more than two. */
-export const formatsOf = (d: Draft): readonly string[] => (d.plays === 'questions' ? FORMATS : FORMATS.filter((f) => f !== 'elimination'));
+export const formatsOf = (d: Draft): readonly string[] =>
+  formats.filter((f) => d.plays === 'questions' || f.max_seats === 2).map((f) => f.format);
 export const isAsked = (d: Draft): boolean => !isGame(d) && ASKED.includes(d.judge);
-export const mostSeats = (d: Draft): number => (isAsked(d) ? MOST_ASKED : MOST_SEATS);
-export const hasTolerance = (d: Draft): boolean => ['number', 'json', 'code'].includes(d.judge);
-export const hasPartial = (d: Draft): boolean => d.judge === 'set' || d.judge === 'code';
+export const mostSeats = (d: Draft): number => (isAsked(d) ? limits.compared_seats : MOST_SEATS);
+const judgeHas = (d: Draft, member: string): boolean => !!judgeKind(d.judge)?.members.includes(member);
+export const hasTolerance = (d: Draft): boolean => judgeHas(d, 'tolerance');
+export const hasPartial = (d: Draft): boolean => judgeHas(d, 'partial');
 export const mayCanary = (d: Draft): boolean => d.plays === 'questions' && (d.judge === 'exact' || d.judge === 'choice');
 /** A crowd votes while the round is open; hidden cards are not shown before the end. */
 export const visibilitiesOf = (d: Draft): readonly string[] =>
-  isGame(d) && d.hidden ? ['sealed', 'delayed'] : !isGame(d) && d.judge === 'crowd' ? ['live', 'sealed'] : ['live', 'sealed', 'delayed'];
+  visibilities.filter((v) => !(isGame(d) && d.hidden && v === 'live') && !(!isGame(d) && d.judge === 'crowd' && v === 'delayed'));
 export const judgesOf = (d: Draft): readonly string[] =>
-  isDebate(d) ? ASKED : d.source === 'generator' ? (GENERATORS[d.generator] ?? PURE) : [...PURE, ...ASKED];
+  isDebate(d) ? ASKED : d.source === 'generator' ? (generators.find((g) => g.name === d.generator)?.judges ?? PURE) : [...PURE, ...ASKED];
 
 /** The draft with a change, and with what cannot go with it put right. */
 export function changed(was: Draft, change: Partial<Draft>): Draft {
@@ -238,10 +230,8 @@ export function changed(was: Draft, change: Partial<Draft>): Draft {
     d.judge = (d.source === 'pack' && !isDebate(d) ? 'choice' : judges[0]) ?? d.judge;
   if (d.format !== was.format) {
     d.openEnd = many(d);
-    const [old, calls] = [callsOf(was.format), callsOf(d.format)];
-    for (const key of ['perDay', 'pause'] as const) if (d[key] === old[key]) d[key] = calls[key];
-    if (d.format === 'arena') d.minutes ||= ARENA_MINUTES;
-    else if (was.format === 'arena' && d.minutes === ARENA_MINUTES) d.minutes = 0;
+    const [old, usual] = [usualOf(was.format), usualOf(d.format)];
+    for (const key of ['perDay', 'pause', 'minutes'] as const) if (d[key] === old[key]) d[key] = usual[key];
   }
   // Who votes must not know whose answer it is; a debate is there to be read.
   if (d.judge === 'crowd' && was.judge !== 'crowd') d.visibility = 'sealed';
@@ -357,9 +347,9 @@ function judgeOf(d: Draft): League['judge'] {
     kind: d.judge,
     ...(hasTolerance(d) && d.tolerance ? { tolerance: d.tolerance } : {}),
     ...(hasPartial(d) && d.partial ? { partial: true } : {}),
-    ...(d.judge === 'panel' ? { agents: [...d.judges] } : {}),
+    ...(judgeHas(d, 'agents') ? { agents: [...d.judges] } : {}),
     ...(isAsked(d) && d.criteria ? { criteria: d.criteria } : {}),
-    ...(d.judge === 'crowd'
+    ...(judgeHas(d, 'window_seconds')
       ? { window_seconds: d.window, min_votes: d.minVotes, ...(d.rated || d.voterAccounts ? { voter_accounts: true } : {}) }
       : {}),
   };
@@ -367,10 +357,10 @@ function judgeOf(d: Draft): League['judge'] {
 
 function optionsOf(d: Draft): NonNullable<League['format_options']> {
   return {
-    ...(d.format === 'round_robin' && d.double ? { double: true } : {}),
-    ...(d.format === 'swiss' && d.swissRounds ? { rounds: d.swissRounds } : {}),
+    ...(has(d, 'double') && d.double ? { double: true } : {}),
+    ...(has(d, 'rounds') && d.swissRounds ? { rounds: d.swissRounds } : {}),
     ...(isBracket(d) ? { best_of: Number(d.bestOf) as 1 | 3 | 5 | 7 } : {}),
-    ...(d.format === 'gauntlet' && d.champion[0] ? { champion: d.champion[0] } : {}),
+    ...(has(d, 'champion') && d.champion[0] ? { champion: d.champion[0] } : {}),
     ...(d.minutes ? { duration_seconds: d.minutes * 60 } : {}),
     ...(isTournament(d) ? { forfeit_seconds: d.forfeit } : {}),
     ...(maySpanRounds(d) ? { schedule_starts: d.starts as 'season' | 'round' } : {}),
@@ -387,7 +377,7 @@ const entryOf = (d: Draft) => ({
 
 const paceOf = (d: Draft) => ({ matches_per_day: d.perDay, pause_seconds: d.pause * 60, unrated_filler: mayFill(d) && d.filler });
 const isUsual = (d: Draft): boolean =>
-  d.perDay === callsOf(d.format).perDay && d.pause === callsOf(d.format).pause && !(mayFill(d) && d.filler);
+  d.perDay === usualOf(d.format).perDay && d.pause === usualOf(d.format).pause && !(mayFill(d) && d.filler);
 
 /** What the body and the page have in common. */
 function common(d: Draft) {
@@ -577,6 +567,6 @@ const MOVES = {
 /** What may be done to a league (states: docs/rules.md). One with a schedule need not wait for it. */
 export function movesOf(l: Pick<League, 'status' | 'schedule' | 'format' | 'archived_at'>): readonly Move[] {
   if (l.archived_at) return ['unarchive'];
-  const waits = l.schedule && l.format !== 'ladder' && (l.status === 'open' || l.status === 'running');
+  const waits = l.schedule && formatOf(l.format)?.table && (l.status === 'open' || l.status === 'running');
   return waits ? ['start-now', ...MOVES[l.status]] : MOVES[l.status];
 }

@@ -1,10 +1,7 @@
 import type { RatingPoint } from '../api/contract';
-import { FRESH_MATCHES, halfWidth, K, startVariance, varianceAfter } from '../rating';
+import { FRESH_MATCHES, halfWidth, K, startVariance, TOP_ELO, varianceAfter, VERSION_MATCHES } from '../rating';
 
 // What a rating graph shows beside the rating.
-
-const VERSION_MATCHES = 10;
-const TOP_ELO = 2400;
 
 /**
  * Half the width of the 95 % interval at each point, in Elo: the spread of a rating, widened by declared versions.

@@ -1,5 +1,5 @@
 import type { Agent } from '../api/contract';
-import { expected, START_ELO } from '../rating';
+import { expected, SCALE, START_ELO } from '../rating';
 import { isOver, type MatchState } from './state';
 
 // Who is likely to win a duel: the ratings before the match and the score so
@@ -46,7 +46,7 @@ export interface Score {
 
 /**
  * The win probability of the first of two seats, a draw counted as one half:
- * 1 / (1 + 10^−x) with x = gap/400 · √(left/total) + lead/√left.
+ * 1 / (1 + 10^−x) with x = gap/scale · √(left/total) + lead/√left.
  *
  * Where ratings compare round by round, E is the expected score of each round, and x = (lead + left · (2E − 1)) / √left.
  */
@@ -55,7 +55,7 @@ export function winChance({ gap, lead, left, total, byRound = false }: Score): n
   if (left <= 0) return 0.5;
   const x = byRound
     ? (lead + left * (2 * expected(gap, 0) - 1)) / Math.sqrt(left)
-    : (gap / 400) * Math.sqrt(left / Math.max(total, left)) + lead / Math.sqrt(left);
+    : (gap / SCALE) * Math.sqrt(left / Math.max(total, left)) + lead / Math.sqrt(left);
   return 1 / (1 + 10 ** -x);
 }
 

@@ -1,3 +1,4 @@
+import { formatOf } from '../catalog';
 import type { League, LeagueRound, List, Pairing, Season, TableRow, WholeSeason } from '../api/contract';
 
 // A season in the terms of its page.
@@ -46,10 +47,10 @@ export const tieBreaksOf = (table: readonly TableRow[]): string[] =>
   (table.find((r) => r.tie_breaks?.length)?.tie_breaks ?? []).map((t) => t.name);
 
 /** Formats whose rounds are a tree. */
-export const hasBracket = (format: string): boolean => format === 'knockout' || format === 'double_elimination';
+export const hasBracket = (format: string): boolean => !!formatOf(format)?.bracket;
 
 /** Formats that are seasons first and ratings second. */
-export const isTournament = (format: string): boolean => format !== 'ladder';
+export const isTournament = (format: string): boolean => !!formatOf(format)?.table;
 
 /** The places of a podium: up to three rows, equals included while they fit. */
 export const podiumOf = (rows: readonly TableRow[]): TableRow[] => rows.filter((r) => r.rank <= 3).slice(0, 3);

@@ -1,5 +1,6 @@
 import type { Pairing, TableRow, WholeSeason } from '../api/contract';
 import { expected } from '../rating';
+import { hasBracket, isTournament } from './season';
 
 // The story of a finished season: who won it and its best moments, from its
 // table and pairings alone. Pure.
@@ -94,7 +95,7 @@ function unbeaten(winner: TableRow): SeasonMoment | undefined {
 
 /** How narrow the win was. A bracket has no points to compare. */
 function finish(s: WholeSeason, first: TableRow, second: TableRow | undefined): SeasonMoment | undefined {
-  if (!second || s.format === 'knockout' || s.format === 'double_elimination' || s.format === 'ladder') return undefined;
+  if (!second || hasBracket(s.format) || !isTournament(s.format)) return undefined;
   const n = first.score - second.score;
   if (n > CLOSE || n < 0) return undefined;
   return { kind: n === 0 ? 'tiebreak' : 'close', agent: first.agent_id, name: first.name, other: second.name, n };
