@@ -29,7 +29,7 @@ type catalogView struct {
 
 type formatKindView struct {
 	Format          arena.Format `json:"format"`
-	Options         []string     `json:"options" doc:"The members of format_options that belong to it, beside duration_seconds and schedule_starts."`
+	Options         []string     `json:"options" doc:"The fields of format_options that belong to it, beside duration_seconds and schedule_starts."`
 	Starts          []string     `json:"starts" doc:"The values of schedule_starts, the default first."`
 	DurationSeconds float64      `json:"duration_seconds" doc:"Of a season, unless its league sets another; 0: as long as it takes."`
 	MinSeats        int          `json:"min_seats" doc:"Of a match that asks questions."`
@@ -45,7 +45,7 @@ type formatKindView struct {
 type judgeKindView struct {
 	Kind     string   `json:"kind"`
 	Version  string   `json:"version" doc:"Changes whenever the same answers could be judged differently."`
-	Members  []string `json:"members" doc:"The members of judge that belong to it."`
+	Fields   []string `json:"fields" doc:"The fields of judge that belong to it."`
 	Compares bool     `json:"compares" doc:"It compares answers in pairs."`
 	External bool     `json:"external" doc:"It takes time and may fail, which voids the round."`
 }
@@ -66,7 +66,7 @@ type ratingRulesView struct {
 	NewVersionMatches  int            `json:"new_version_matches" doc:"The same after a declared new version."`
 }
 
-// limitsView are the greatest values of members of requests.
+// limitsView are the greatest values of fields of requests.
 type limitsView struct {
 	Rounds           int     `json:"rounds"`
 	TimeLimitSeconds float64 `json:"time_limit_seconds"`
@@ -89,7 +89,7 @@ type limitsView struct {
 	PauseAfter       int     `json:"pause_after"`
 }
 
-// defaultsView are the values of members that a new league leaves out.
+// defaultsView are the values of fields that a new league leaves out.
 type defaultsView struct {
 	MaxRounds     int `json:"max_rounds"`
 	MaxTokens     int `json:"max_tokens"`
@@ -128,7 +128,7 @@ func newCatalog() catalogView {
 	for _, k := range scoring.JudgeKinds() {
 		spec := arena.JudgeSpec{Kind: k.Kind}
 		v.Judges = append(v.Judges, judgeKindView{
-			Kind: k.Kind, Version: k.Version, Members: orEmpty(k.Members), Compares: spec.Compares(), External: spec.External(),
+			Kind: k.Kind, Version: k.Version, Fields: orEmpty(k.Members), Compares: spec.Compares(), External: spec.External(),
 		})
 	}
 	for _, name := range pack.Generators() {

@@ -206,7 +206,7 @@ export const formatsOf = (d: Draft): readonly string[] =>
   formats.filter((f) => d.plays === 'questions' || f.max_seats === 2).map((f) => f.format);
 export const isAsked = (d: Draft): boolean => !isGame(d) && ASKED.includes(d.judge);
 export const mostSeats = (d: Draft): number => (isAsked(d) ? limits.compared_seats : MOST_SEATS);
-const judgeHas = (d: Draft, member: string): boolean => !!judgeKind(d.judge)?.members.includes(member);
+const judgeHas = (d: Draft, member: string): boolean => !!judgeKind(d.judge)?.fields.includes(member);
 export const hasTolerance = (d: Draft): boolean => judgeHas(d, 'tolerance');
 export const hasPartial = (d: Draft): boolean => judgeHas(d, 'partial');
 export const mayCanary = (d: Draft): boolean => d.plays === 'questions' && (d.judge === 'exact' || d.judge === 'choice');
