@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ArenaEvent } from '../api/contract';
 import { applyEvent } from './apply';
 import { viewStateOf } from './view-state';
 import { emptyMatch, lastRound, type MatchState } from './state';
 import { gridOf, same, shortName, tilesOf } from './tiles';
-
-vi.mock('../i18n/index.svelte', () => ({})); // needs the compiler; what a tile shows has no words but names
 
 const log = readFileSync('src/lib/fixtures/elimination.jsonl', 'utf8')
   .trim()
