@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/mail"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/plaintext"
+	"github.com/agora-arena/arena/internal/token"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -57,19 +57,9 @@ type Quotas struct {
 
 // Options are the parts of a Service. All but Issuer and Mail are needed.
 type Options struct {
-	Store  *store.Store
-	Agents Agents
-	Texts  Texts
-	// NewSecret makes an owner's bearer secret and its hash, NewAdminSecret that
-	// of a token that belongs to no owner.
-	NewSecret, NewAdminSecret func() (secret string, hash [32]byte)
-	// NewAgentSecret makes the key of an agent and its hash.
-	NewAgentSecret func() (secret string, hash [32]byte)
-	// NewSessionSecret makes the secret of a session and its hash,
-	// NewInvitationSecret that of an invitation's link.
-	NewSessionSecret, NewInvitationSecret func() (secret string, hash [32]byte)
-	// HashSecret returns the hash under which a bearer secret is looked up.
-	HashSecret func(secret string) [32]byte
+	Store      *store.Store
+	Agents     Agents
+	Texts      Texts
 	Issuer     Issuer // nil: no OIDC tokens are accepted
 	Mail       Mail   // nil: the arena sends none
 	SignupMode string // SignupOpen, SignupInvite or SignupClosed
@@ -86,15 +76,6 @@ type Service struct {
 
 // New makes a Service.
 func New(o Options) (*Service, error) {
-	if o.Store == nil || o.Agents == nil || o.Texts == nil || o.HashSecret == nil || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("account: a part is missing: Store, Agents, Texts, HashSecret, Now and Logger are needed")
-	}
-	if o.NewSecret == nil || o.NewAdminSecret == nil || o.NewAgentSecret == nil || o.NewSessionSecret == nil || o.NewInvitationSecret == nil {
-		return nil, errors.New("account: a part is missing: NewSecret, NewAdminSecret, NewAgentSecret, NewSessionSecret and NewInvitationSecret are needed")
-	}
-	if q := o.Quotas; q.Address == nil || q.Token == nil || q.Guess == nil || q.SignUp == nil {
-		return nil, errors.New("account: a quota is missing: Address, Token, Guess and SignUp are needed")
-	}
 	switch o.SignupMode {
 	case SignupOpen, SignupInvite, SignupClosed:
 		return &Service{o: o}, nil
@@ -180,7 +161,7 @@ func checkEmail(email string) error {
 }
 
 func (s *Service) newToken(ownerID, name string, now time.Time) (secret string, t arena.Token) {
-	secret, hash := s.o.NewSecret()
+	secret, hash := token.NewSecret(token.OwnerSecretPrefix)
 	return secret, arena.Token{
 		ID: arena.NewID(arena.TokenPrefix, now), OwnerID: ownerID, Scope: arena.ScopeOwner,
 		Name: name, Hash: hash, CreatedAt: now,

@@ -53,18 +53,10 @@ func newFixture(t *testing.T, change ...func(*account.Options)) *fixture {
 	f.ok(err)
 	t.Cleanup(func() { f.ok(f.store.Close()) })
 	f.ok(f.store.Migrate(t.Context()))
-	secrets := 0
 	f.options = account.Options{
-		Store: f.store, Agents: f, Texts: f, SignupMode: account.SignupOpen, Now: clock, Logger: log, HashSecret: hash,
-		NewSecret: func() (string, [32]byte) {
-			secrets++
-			s := fmt.Sprint("secret-", secrets)
-			return s, hash(s)
-		},
+		Store: f.store, Agents: f, Texts: f, SignupMode: account.SignupOpen, Now: clock, Logger: log,
 		Quotas: account.Quotas{Address: &f.address, Token: &f.token, Guess: &f.guess, SignUp: &f.signUp},
 	}
-	f.options.NewAdminSecret, f.options.NewAgentSecret = f.options.NewSecret, f.options.NewSecret
-	f.options.NewSessionSecret, f.options.NewInvitationSecret = f.options.NewSecret, f.options.NewSecret
 	for _, c := range change {
 		c(&f.options)
 	}
@@ -115,23 +107,12 @@ func (f *fixture) audited() []string {
 
 func admin() arena.Caller { return arena.Caller{TokenID: "to_admin", Scope: arena.ScopeAdmin} }
 
-func TestNew_refusesMissingParts(t *testing.T) {
+func TestNew_signupMode(t *testing.T) {
 	t.Parallel()
-	complete := newFixture(t).options
-	for name, change := range map[string]func(*account.Options){
-		"Store": func(o *account.Options) { o.Store = nil }, "Agents": func(o *account.Options) { o.Agents = nil },
-		"Texts":          func(o *account.Options) { o.Texts = nil },
-		"NewAdminSecret": func(o *account.Options) { o.NewAdminSecret = nil }, "NewAgentSecret": func(o *account.Options) { o.NewAgentSecret = nil }, "NewSecret": func(o *account.Options) { o.NewSecret = nil },
-		"NewSessionSecret": func(o *account.Options) { o.NewSessionSecret = nil }, "NewInvitationSecret": func(o *account.Options) { o.NewInvitationSecret = nil },
-		"HashSecret": func(o *account.Options) { o.HashSecret = nil }, "SignupMode": func(o *account.Options) { o.SignupMode = "" },
-		"Now": func(o *account.Options) { o.Now = nil }, "Logger": func(o *account.Options) { o.Logger = nil },
-		"a quota": func(o *account.Options) { o.Quotas.Guess = nil },
-	} {
-		o := complete
-		change(&o)
-		if _, err := account.New(o); err == nil {
-			t.Errorf("without %s: no error", name)
-		}
+	o := newFixture(t).options
+	o.SignupMode = ""
+	if _, err := account.New(o); err == nil {
+		t.Error("without a mode: no error")
 	}
 }
 

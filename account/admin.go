@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/token"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -22,11 +23,9 @@ const ConfiguredName = "ARENA_ADMIN_TOKEN"
 
 // AdminOptions are the parts of EnsureAdmin.
 type AdminOptions struct {
-	Store      *store.Store
-	Secret     string                                // that the operator has set, "" none
-	NewSecret  func() (secret string, hash [32]byte) // of an admin
-	HashSecret func(secret string) [32]byte
-	Now        func() time.Time
+	Store  *store.Store
+	Secret string // that the operator has set, "" none
+	Now    func() time.Time
 }
 
 // EnsureAdmin stores the admin token that the operator has set, which
@@ -46,7 +45,7 @@ func EnsureAdmin(ctx context.Context, o AdminOptions) (secret string, created bo
 	if slices.ContainsFunc(known, func(t arena.Token) bool { return t.Scope == arena.ScopeAdmin && t.LiveAt(now) }) {
 		return "", false, nil
 	}
-	secret, hash := o.NewSecret()
+	secret, hash := token.NewSecret(token.AdminSecretPrefix)
 	t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), Scope: arena.ScopeAdmin, Name: "first start", Hash: hash, CreatedAt: now}
 	if err := o.Store.Accounts.CreateToken(ctx, t); err != nil {
 		return "", false, fmt.Errorf("store the admin token: %w", err)
@@ -56,7 +55,7 @@ func EnsureAdmin(ctx context.Context, o AdminOptions) (secret string, created bo
 
 // configure makes the operator's token the configured one.
 func (o AdminOptions) configure(ctx context.Context, now time.Time) error {
-	t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), Scope: arena.ScopeAdmin, Name: ConfiguredName, Hash: o.HashSecret(o.Secret), CreatedAt: now}
+	t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), Scope: arena.ScopeAdmin, Name: ConfiguredName, Hash: token.Hash(o.Secret), CreatedAt: now}
 	err := o.Store.Accounts.ConfigureToken(ctx, t, func(known arena.Token) error { return usable(known, now) }, func(old arena.Token) (arena.AuditEntry, error) {
 		return arena.Caller{Scope: arena.ScopeAdmin}.Audit(now, "supersede-token", old.ID, old.Name, nil)
 	})
@@ -110,7 +109,7 @@ func (s *Service) CreateAdminToken(ctx context.Context, caller arena.Caller, in 
 	if len(held) >= maxAdminTokens {
 		return t, "", arena.Errorf(arena.CodeConflict, "an arena may have %d admin tokens; revoke one first", maxAdminTokens)
 	}
-	secret, hash := s.o.NewAdminSecret()
+	secret, hash := token.NewSecret(token.AdminSecretPrefix)
 	t = arena.Token{
 		ID: arena.NewID(arena.TokenPrefix, now), Scope: in.Scope, Leagues: in.Leagues, Name: in.Name, Hash: hash,
 		CreatedAt: now, ExpiresAt: in.ExpiresAt.UTC().Truncate(time.Millisecond),

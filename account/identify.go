@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/token"
 )
 
 // oidcTokenPrefix begins the token id of a caller with an OIDC token, in the
@@ -48,7 +49,7 @@ func (s *Service) Identify(ctx context.Context, c arena.Credentials) (arena.Call
 // issuer. A bad token has none.
 func (s *Service) holder(ctx context.Context, c arena.Credentials) (arena.Caller, error) {
 	secret := c.Secret
-	t, err := s.o.Store.Accounts.TokenByHash(ctx, s.o.HashSecret(secret))
+	t, err := s.o.Store.Accounts.TokenByHash(ctx, token.Hash(secret))
 	switch {
 	case err == nil && !t.OwnerSuspendedAt.IsZero():
 		return arena.Caller{}, errSuspended(t.OwnerSuspendReason)

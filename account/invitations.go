@@ -7,6 +7,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/plaintext"
+	"github.com/agora-arena/arena/internal/token"
 )
 
 // Limits of invitations.
@@ -43,7 +44,7 @@ func (s *Service) Invite(ctx context.Context, caller arena.Caller, in arena.Invi
 	if open >= maxInvitations {
 		return i, "", arena.Errorf(arena.CodeConflict, "an arena may have %d invitations that can be used; withdraw one first", maxInvitations)
 	}
-	secret, hash := s.o.NewInvitationSecret()
+	secret, hash := token.NewSecret(token.InvitationSecretPrefix)
 	i = arena.Invitation{
 		ID: arena.NewID(arena.InvitationPrefix, now), Hash: hash, Role: in.Role, Name: in.Name, Email: in.Email, Uses: in.Uses,
 		CreatedAt: now, CreatedBy: cmp.Or(caller.OwnerID, string(caller.Scope)), ExpiresAt: now.Add(in.ExpiresIn).Truncate(time.Millisecond),
@@ -105,7 +106,7 @@ func (s *Service) RevokeInvitation(ctx context.Context, caller arena.Caller, id 
 // Invitation returns the invitation of a link. An error says why it cannot be
 // used; a wrong one counts against the address (threat A4).
 func (s *Service) Invitation(ctx context.Context, secret, address string) (arena.Invitation, error) {
-	i, err := s.o.Store.People.InvitationByHash(ctx, s.o.HashSecret(secret))
+	i, err := s.o.Store.People.InvitationByHash(ctx, token.Hash(secret))
 	if err != nil {
 		return i, s.guessed(ctx, address, err)
 	}
@@ -178,7 +179,7 @@ func (s *Service) joinAs(ctx context.Context, id arena.Identity, in arena.SignIn
 
 // join stores what a person who has joined adds to the arena.
 func (s *Service) join(ctx context.Context, secret string, joined arena.Joined) (arena.Owner, error) {
-	return s.o.Store.Accounts.Join(ctx, s.o.HashSecret(secret), func(i arena.Invitation) (arena.Joined, error) {
+	return s.o.Store.Accounts.Join(ctx, token.Hash(secret), func(i arena.Invitation) (arena.Joined, error) {
 		now := s.now()
 		if err := i.Open(now); err != nil {
 			return arena.Joined{}, err

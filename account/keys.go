@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/token"
 )
 
 // maxAgentKeys is how many keys an agent may have at once: enough to rotate.
@@ -36,7 +37,7 @@ func (s *Service) CreateAgentKey(ctx context.Context, caller arena.Caller, g are
 		return t, "", arena.Errorf(arena.CodeConflict, "an agent may have %d keys; revoke one first", maxAgentKeys)
 	}
 	now := s.now()
-	secret, hash := s.o.NewAgentSecret()
+	secret, hash := token.NewSecret(token.AgentSecretPrefix)
 	t = arena.Token{
 		ID: arena.NewID(arena.TokenPrefix, now), OwnerID: g.OwnerID, AgentID: g.ID, Scope: arena.ScopeAgent, Name: name, Hash: hash, CreatedAt: now,
 	}

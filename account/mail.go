@@ -5,6 +5,7 @@ import (
 	"net/mail"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/token"
 )
 
 // Mail writes to owners. Its errors have the codes rate_limited and unavailable.
@@ -85,7 +86,7 @@ func (s *Service) SendConfirmation(ctx context.Context, caller arena.Caller) err
 // ConfirmEmail confirms the address of the owner that got the link with a secret. A
 // wrong one counts against the address of the caller (threat A4).
 func (s *Service) ConfirmEmail(ctx context.Context, secret, address string) error {
-	_, err := s.o.Store.Outbox.ConfirmWithLink(ctx, s.o.HashSecret(secret), s.now())
+	_, err := s.o.Store.Outbox.ConfirmWithLink(ctx, token.Hash(secret), s.now())
 	return s.guessedLink(ctx, address, err)
 }
 
@@ -124,18 +125,18 @@ func (s *Service) RequestReset(ctx context.Context, email, address string) error
 // Reset revokes all tokens of the owner that got the link with a secret, and makes a
 // new one. It returns how many it revoked. A wrong link counts against the address of
 // the caller (threat A4).
-func (s *Service) Reset(ctx context.Context, secret, address string) (o arena.Owner, token string, revoked int, err error) {
-	o, revoked, err = s.o.Store.Accounts.ResetTokens(ctx, s.o.HashSecret(secret), func(o arena.Owner) (arena.Token, arena.AuditEntry, error) {
+func (s *Service) Reset(ctx context.Context, secret, address string) (o arena.Owner, fresh string, revoked int, err error) {
+	o, revoked, err = s.o.Store.Accounts.ResetTokens(ctx, token.Hash(secret), func(o arena.Owner) (arena.Token, arena.AuditEntry, error) {
 		if !o.SuspendedAt.IsZero() {
 			return arena.Token{}, arena.AuditEntry{}, errSuspended(o.SuspendReason)
 		}
 		var t arena.Token
-		token, t = s.newToken(o.ID, reissuedName, s.now())
+		fresh, t = s.newToken(o.ID, reissuedName, s.now())
 		e, err := arena.Caller{OwnerID: o.ID, Scope: arena.ScopeOwner}.Audit(t.CreatedAt, "reset-token", o.ID, nil, t.ID)
 		return t, e, err
 	})
 	if err != nil {
 		return arena.Owner{}, "", 0, s.guessedLink(ctx, address, err)
 	}
-	return o, token, revoked, nil
+	return o, fresh, revoked, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/token"
 )
 
 // live removes the tokens that have ended.
@@ -47,7 +48,7 @@ func (s *Service) RotateAgentKey(ctx context.Context, caller arena.Caller, g are
 		return t, "", err
 	}
 	now := s.now()
-	secret, hash := s.o.NewAgentSecret()
+	secret, hash := token.NewSecret(token.AgentSecretPrefix)
 	t = arena.Token{
 		ID: arena.NewID(arena.TokenPrefix, now), OwnerID: g.OwnerID, AgentID: g.ID, Scope: arena.ScopeAgent, Name: old.Name, Hash: hash, CreatedAt: now,
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/plaintext"
+	"github.com/agora-arena/arena/internal/token"
 )
 
 // maxBrowser is how many characters of a browser's name are kept.
@@ -37,7 +38,7 @@ func (s *Service) SignIn(ctx context.Context, id arena.Identity, in arena.SignIn
 		}
 		o.EmailConfirmedAt = now
 	}
-	secret, hash := s.o.NewSessionSecret()
+	secret, hash := token.NewSecret(token.SessionSecretPrefix)
 	session = arena.Session{
 		ID: arena.NewID(arena.SessionPrefix, now), OwnerID: o.ID, Hash: hash, Browser: plaintext.Line(in.Browser, maxBrowser), Admin: id.Admin,
 		CreatedAt: now, LastUsedAt: now, Owner: o,
@@ -48,7 +49,7 @@ func (s *Service) SignIn(ctx context.Context, id arena.Identity, in arena.SignIn
 // signedIn returns the caller of a session. An unknown or expired
 // secret identifies no caller.
 func (s *Service) signedIn(ctx context.Context, secret string) (arena.Caller, error) {
-	session, err := s.o.Store.People.SessionByHash(ctx, s.o.HashSecret(secret))
+	session, err := s.o.Store.People.SessionByHash(ctx, token.Hash(secret))
 	switch {
 	case arena.CodeOf(err) == arena.CodeNotFound:
 		return arena.Caller{}, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/quota"
+	"github.com/agora-arena/arena/internal/token"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/store/storetest"
 )
@@ -30,14 +31,14 @@ func FuzzAPI(f *testing.F) {
 	o.useStore(f, s)
 	o.Publisher = &publisher{}
 	a := newAPI(f, o)
-	secret, hash := o.NewSecret()
+	secret, hash := token.NewSecret(token.OwnerSecretPrefix)
 	owner := arena.NewID(arena.OwnerPrefix, testNow)
 	if err := s.Accounts.CreateOwner(f.Context(), arena.Owner{ID: owner, Name: "o", CreatedAt: testNow}, arena.Token{
 		ID: arena.NewID(arena.TokenPrefix, testNow), OwnerID: owner, Scope: arena.ScopeOwner, Hash: hash, CreatedAt: testNow,
 	}); err != nil {
 		f.Fatal(err)
 	}
-	boss, hash := o.NewSecret()
+	boss, hash := token.NewSecret(token.AdminSecretPrefix)
 	if err := s.Accounts.CreateToken(f.Context(), arena.Token{ID: "to_admin", Scope: arena.ScopeAdmin, Hash: hash, CreatedAt: time.UnixMilli(1)}); err != nil {
 		f.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/token"
 )
 
 func TestNew_trustedProxies(t *testing.T) {
@@ -200,7 +201,7 @@ func TestAPI_log(t *testing.T) {
 		t.Errorf("log %q, want one line that ends in %q", line, want)
 	}
 	w.do("POST", "/v1/owners", "", object{"name": "hunter2"}).is(201)
-	if line := log.take(); strings.Contains(line, "hunter2") || strings.Contains(line, "secret-") {
+	if line := log.take(); strings.Contains(line, "hunter2") || strings.Contains(line, token.OwnerSecretPrefix) {
 		t.Errorf("the log holds a body: %q", line)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/token"
 )
 
 // invitation makes an invitation and returns the secret of its link.
@@ -32,7 +33,7 @@ func (w *world) session(token string) string {
 // sessionOf stores a session of an owner and returns its id and secret.
 func (w *world) sessionOf(ownerID string) (id, secret string) {
 	w.t.Helper()
-	secret, hash := w.newSecret()
+	secret, hash := token.NewSecret(token.SessionSecretPrefix)
 	now := w.api.now().UTC()
 	id = arena.NewID(arena.SessionPrefix, now)
 	w.ok(w.store.People.CreateSession(w.t.Context(), arena.Session{ID: id, OwnerID: ownerID, Hash: hash, CreatedAt: now, LastUsedAt: now}))

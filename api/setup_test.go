@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -16,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -105,8 +103,6 @@ type parts struct {
 	CheckAgent    func(ctx context.Context, agentID string) (arena.Agent, error)
 	FullCheck     func(ctx context.Context, g arena.Agent) (arena.Conformance, error)
 	Rehearse      func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
-
-	NewSecret func() (secret string, hash [32]byte)
 }
 
 // Endpoint and Check make parts of the functions that tests set.
@@ -131,11 +127,6 @@ func (f checker) Check(ctx context.Context, agentID string) (arena.Agent, error)
 // testOptions are complete but for a store that answers.
 func testOptions(t testing.TB) parts {
 	t.Helper()
-	var secrets atomic.Int64
-	newSecret := func() (string, [32]byte) {
-		s := fmt.Sprintf("secret-%d", secrets.Add(1))
-		return s, sha256.Sum256([]byte(s))
-	}
 	protocols := map[string]registry.Protocol{
 		arena.ProtocolAAP: {Polls: true}, arena.ProtocolAgora: {Polls: true}, arena.ProtocolEnvelope: {Polls: true, CheckKey: checkKey},
 	}
@@ -146,7 +137,7 @@ func testOptions(t testing.TB) parts {
 	noRehearsal := func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
 		return arena.RehearsalReport{}, errors.New("no stage")
 	}
-	return parts{db: &store.Store{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Rehearse: noRehearsal, Publisher: &publisher{}, Wake: func() {}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
+	return parts{db: &store.Store{}, SignupMode: account.SignupOpen, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Rehearse: noRehearsal, Publisher: &publisher{}, Wake: func() {}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
 		Handlers: Handlers{
 			Tasks:  fakeTasks{},
 			MCP:    func(o Operations) (MCP, error) { return fakeMCP{o}, nil },
@@ -214,42 +205,31 @@ func (o parts) build(t testing.TB) Options {
 	if o.Quotas, err = quota.New(quota.Options{Limits: o.Limits, Shared: o.TakeShared, Now: o.Now, Logger: o.Logger}); err != nil {
 		t.Fatal(err)
 	}
-	pauses, err := registry.NewPauses(registry.PausesOptions{Store: o.db.Agents, Publisher: o.Publisher, Now: o.Now, Logger: o.Logger})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pauses := registry.NewPauses(registry.PausesOptions{Store: o.db.Agents, Publisher: o.Publisher, Now: o.Now, Logger: o.Logger})
 	entries := league.NewEntries(o.db, o.Quotas.Password, o.Now)
-	if o.Services.Agents, err = registry.New(registry.Options{
+	o.Services.Agents = registry.New(registry.Options{
 		Store: o.db, Pauses: pauses, Protocols: o.Protocols, Endpoints: endpoints(o.CheckEndpoint), Checker: checker(o.CheckAgent), FullCheck: o.FullCheck, Rehearse: o.Rehearse, Rehearsals: o.Quotas.Rehearsal,
 		Entries: entries, Checks: o.Quotas.Check, HostChecks: o.Quotas.CheckHost, AgentsPerOwner: o.Limits.AgentsPerOwner, PublicURL: o.Site.URL, Now: o.Now, Logger: o.Logger,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	always, _ := arena.OwnerLinkKinds()
-	matches, err := match.New(match.Options{
+	matches := match.New(match.Options{
 		GroupBy: always,
 		Store:   o.db, Engine: unplayed{o.db.Matches}, Rescorer: rescorer{}, Publisher: o.Publisher, Wake: o.Wake, CheckSettings: o.CheckSettings,
 		Challenges: o.Quotas.Challenge, Challenged: o.Quotas.Challenged, Judging: o.Quotas.Judging, Now: o.Now, Rand: seeds{}, Logger: o.Logger,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	o.Services.Matches = matches
 	if o.Services.Accounts, err = account.New(account.Options{
-		Store: o.db, Agents: pauses, Texts: matches, NewSecret: o.NewSecret, NewAdminSecret: o.NewSecret, NewAgentSecret: o.NewSecret, NewSessionSecret: o.NewSecret, NewInvitationSecret: o.NewSecret,
-		HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
-		Issuer:     o.Issuer, SignupMode: o.SignupMode, Now: o.Now, Logger: o.Logger,
+		Store: o.db, Agents: pauses, Texts: matches,
+		Issuer: o.Issuer, SignupMode: o.SignupMode, Now: o.Now, Logger: o.Logger,
 		Quotas: account.Quotas{Address: o.Quotas.Address, Token: o.Quotas.Token, Guess: o.Quotas.Guess, SignUp: o.Quotas.SignUp},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	o.Export = func(context.Context, io.Writer, string) error { return nil }
-	if o.Services.Leagues, err = league.NewService(league.ServiceOptions{
+	o.Services.Leagues = league.NewService(league.ServiceOptions{
 		Store: o.db, Entries: entries, Defaults: o.Defaults, CheckSettings: o.CheckSettings, FitsJudge: fitsJudge,
 		CheckSchedule: checkSchedule, ReadPack: readPack, CheckGame: checkGame, Document: LeagueDocument, Games: game.Builtin{}, Now: o.Now,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	o.Services.Games = gameList{o.db.Packs}
 	return o.Options
 }
@@ -323,9 +303,7 @@ func (o *parts) useStore(t testing.TB, s *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Services.Votes, err = vote.New(open, s.Matches, o.Now); err != nil {
-		t.Fatal(err)
-	}
+	o.Services.Votes = vote.New(open, s.Matches, o.Now)
 	o.db, o.Store, o.Matches.Visible = s, rowsOf(s), reader
 }
 

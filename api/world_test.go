@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/token"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/store/storetest"
 )
@@ -33,8 +34,6 @@ type world struct {
 	alice  string
 	bob    string
 	aliceI string // owner ids
-
-	newSecret func() (secret string, hash [32]byte)
 }
 
 func newWorld(t *testing.T, edit ...func(*parts)) *world {
@@ -64,8 +63,7 @@ func newWorld(t *testing.T, edit ...func(*parts)) *world {
 	}
 	w.api = newAPI(t, o)
 
-	w.newSecret = o.NewSecret
-	secret, hash := o.NewSecret()
+	secret, hash := token.NewSecret(token.AdminSecretPrefix)
 	err = s.Accounts.CreateToken(t.Context(), arena.Token{
 		ID: arena.NewID(arena.TokenPrefix, testNow), Scope: arena.ScopeAdmin, Name: "admin", Hash: hash, CreatedAt: testNow,
 	})
@@ -79,9 +77,9 @@ func newWorld(t *testing.T, edit ...func(*parts)) *world {
 }
 
 // scoped makes a token of one of the admin scopes.
-func (w *world) scoped(scope arena.Scope, leagues ...string) (token string) {
+func (w *world) scoped(scope arena.Scope, leagues ...string) string {
 	w.t.Helper()
-	secret, hash := w.newSecret()
+	secret, hash := token.NewSecret(token.AdminSecretPrefix)
 	w.ok(w.store.Accounts.CreateToken(w.t.Context(), arena.Token{
 		ID: arena.NewID(arena.TokenPrefix, testNow), Scope: scope, Leagues: leagues, Name: string(scope), Hash: hash, CreatedAt: testNow,
 	}))
@@ -89,10 +87,10 @@ func (w *world) scoped(scope arena.Scope, leagues ...string) (token string) {
 }
 
 // owner makes an owner without the API, so that closed sign-ups do not matter.
-func (w *world) owner(name string) (token, id string) {
+func (w *world) owner(name string) (secret, id string) {
 	w.t.Helper()
 	id = arena.NewID(arena.OwnerPrefix, testNow)
-	secret, hash := w.newSecret()
+	secret, hash := token.NewSecret(token.OwnerSecretPrefix)
 	tok := arena.Token{ID: arena.NewID(arena.TokenPrefix, testNow), OwnerID: id, Scope: arena.ScopeOwner, Name: "first", Hash: hash, CreatedAt: testNow}
 	if err := w.store.Accounts.CreateOwner(w.t.Context(), arena.Owner{ID: id, Name: name, CreatedAt: testNow}, tok); err != nil {
 		w.t.Fatal(err)

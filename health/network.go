@@ -3,7 +3,6 @@ package health
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"net/url"
 	"slices"
@@ -68,11 +67,8 @@ type NetworkStats struct {
 }
 
 // NewNetwork makes a Network.
-func NewNetwork(o NetworkOptions) (*Network, error) {
-	if o.Dial == nil || o.Sample == nil || len(o.Probers) == 0 || o.LastReply == nil || o.Logger == nil || o.Now == nil {
-		return nil, errors.New("health: a part of Network is missing")
-	}
-	return &Network{o: o, turn: make(chan struct{}, 1)}, nil
+func NewNetwork(o NetworkOptions) *Network {
+	return &Network{o: o, turn: make(chan struct{}, 1)}
 }
 
 // CutOff reports whether the node was cut off at some time since an attempt that

@@ -75,7 +75,7 @@ func newNetwork(t *testing.T, o *outside, targets ...string) *health.Network {
 	for _, a := range o.agents {
 		o.up[a.Endpoint] = true
 	}
-	n, err := health.NewNetwork(health.NetworkOptions{
+	n := health.NewNetwork(health.NetworkOptions{
 		Targets: targets,
 		Dial: func(ctx context.Context, target string) error {
 			if !o.reach(ctx, target) {
@@ -88,9 +88,6 @@ func newNetwork(t *testing.T, o *outside, targets ...string) *health.Network {
 		LastReply: func() time.Time { return o.lastReply },
 		Logger:    slog.New(slog.NewTextHandler(&o.log, nil)), Now: time.Now,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return n
 }
 
@@ -338,7 +335,7 @@ func TestNetwork_listeners(t *testing.T) {
 		t.Cleanup(func() { _ = l.Close() })
 		listeners, targets = append(listeners, l), append(targets, l.Addr().String())
 	}
-	n, err := health.NewNetwork(health.NetworkOptions{
+	n := health.NewNetwork(health.NetworkOptions{
 		Targets: targets, Probers: map[string]health.Prober{"aap": &outside{}}, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 		Sample:    func(context.Context) ([]arena.Agent, error) { return nil, nil },
 		LastReply: func() time.Time { return time.Time{} },
@@ -350,21 +347,11 @@ func TestNetwork_listeners(t *testing.T) {
 			return err
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	cutOff(t, n, time.Now(), false)
 	for i, l := range listeners {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
 		cutOff(t, n, time.Now(), i == 1)
-	}
-}
-
-func TestNewNetwork_refuses(t *testing.T) {
-	t.Parallel()
-	if _, err := health.NewNetwork(health.NetworkOptions{}); err == nil {
-		t.Error("a network without parts was made")
 	}
 }

@@ -49,10 +49,7 @@ func newBundle(t *testing.T, change func(*health.Options), agents ...arena.Agent
 		b.agents[a.ID] = a
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	pauses, err := registry.NewPauses(registry.PausesOptions{Store: b, Publisher: b, Now: time.Now, Logger: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pauses := registry.NewPauses(registry.PausesOptions{Store: b, Publisher: b, Now: time.Now, Logger: log})
 	b.options = health.Options{
 		Store: b, Probers: map[string]health.Prober{"aap": b}, Recorder: pauses, CutOff: func(context.Context, time.Time) bool { return b.cut },
 		Logger: log, Now: time.Now, Rand: rand.New(rand.NewPCG(1, 2)),
@@ -60,6 +57,7 @@ func newBundle(t *testing.T, change func(*health.Options), agents ...arena.Agent
 	if change != nil {
 		change(&b.options)
 	}
+	var err error
 	if b.Sweeper, err = health.New(b.options); err != nil {
 		t.Fatal(err)
 	}

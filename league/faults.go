@@ -2,7 +2,6 @@ package league
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -25,11 +24,8 @@ type Faults struct {
 }
 
 // NewFaults makes Faults.
-func NewFaults(store FaultStore, now func() time.Time) (*Faults, error) {
-	if store == nil || now == nil {
-		return nil, errors.New("league faults: a store and a clock are needed")
-	}
-	return &Faults{store, now}, nil
+func NewFaults(store FaultStore, now func() time.Time) *Faults {
+	return &Faults{store, now}
 }
 
 // GameFailed pauses a league that runs, after the rules of its game failed in a

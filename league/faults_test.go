@@ -13,8 +13,7 @@ import (
 func TestFaults_pausesTheLeague(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	faults, err := league.NewFaults(o.store.Leagues, func() time.Time { return noon })
-	o.ok(err)
+	faults := league.NewFaults(o.store.Leagues, func() time.Time { return noon })
 	for slug, tt := range map[string]struct{ before, after arena.LeagueStatus }{
 		"a": {arena.LeagueOpen, arena.LeagueOpen}, "b": {arena.LeagueRunning, arena.LeaguePaused},
 		"c": {arena.LeagueFrozen, arena.LeaguePaused}, "d": {arena.LeaguePaused, arena.LeaguePaused},

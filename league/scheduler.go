@@ -103,14 +103,11 @@ type Scheduler struct {
 }
 
 // NewScheduler makes a Scheduler.
-func NewScheduler(o Options) (*Scheduler, error) {
-	if o.Store == nil || o.Matches == nil || o.Wake == nil || o.Now == nil || o.Rand == nil || o.Logger == nil || o.Due == nil {
-		return nil, errors.New("scheduler: a part is missing: Store, Matches, Wake, Now, Rand, Logger and Due are needed")
-	}
+func NewScheduler(o Options) *Scheduler {
 	o.LadderPause = cmp.Or(o.LadderPause, defaultLadderPause)
 	o.EliminationPause = cmp.Or(o.EliminationPause, defaultEliminationPause)
 	o.Patience = cmp.Or(o.Patience, defaultPatience)
-	return &Scheduler{o: o}, nil
+	return &Scheduler{o: o}
 }
 
 // Tick looks at every running league once and creates the matches that are

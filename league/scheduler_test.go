@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/league/format"
 )
 
@@ -434,27 +433,5 @@ func TestScheduler_oneLeaguesErrorStopsNoOther(t *testing.T) {
 	}
 	if len(w.matches) != 1 || w.matches[0].League != "ladder" {
 		t.Errorf("matches %+v", w.matches)
-	}
-}
-
-func TestNewScheduler_needsItsParts(t *testing.T) {
-	t.Parallel()
-	for name, take := range map[string]func(*league.Options){
-		"store":   func(o *league.Options) { o.Store = nil },
-		"matches": func(o *league.Options) { o.Matches = nil },
-		"wake":    func(o *league.Options) { o.Wake = nil },
-		"now":     func(o *league.Options) { o.Now = nil },
-		"rand":    func(o *league.Options) { o.Rand = nil },
-		"logger":  func(o *league.Options) { o.Logger = nil },
-		"due":     func(o *league.Options) { o.Due = nil },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := newWorld(nil).options(t)
-			take(&o)
-			if _, err := league.NewScheduler(o); err == nil {
-				t.Error("no error")
-			}
-		})
 	}
 }

@@ -76,14 +76,13 @@ func (h *seasonWorld) enter(i int) {
 // tick looks once, as a node that has just started.
 func (h *seasonWorld) tick() {
 	h.t.Helper()
-	s, err := league.NewScheduler(league.Options{
+	s := league.NewScheduler(league.Options{
 		Store: league.NewRows(h.store), Matches: matches(h.t, h.store, h, silence{}, h.clock), Wake: func() {}, Now: h.clock, Rand: rand.NewPCG(uint64(h.now.Unix()), 1),
 		Logger: slog.New(slog.DiscardHandler),
 		Due: func(l arena.League, now time.Time) (bool, time.Time) { // every hour
 			return !l.NextRunAt.IsZero() && !now.Before(l.NextRunAt), now.Truncate(time.Hour).Add(time.Hour)
 		},
 	})
-	h.ok(err)
 	h.ok(s.Tick(h.t.Context()))
 }
 
@@ -182,9 +181,8 @@ func (h *seasonWorld) act(action arena.LeagueAction) {
 	h.t.Helper()
 	o := officeOptions(h.store, &league.Entries{})
 	o.Now = h.clock
-	s, err := league.NewService(o)
-	h.ok(err)
-	_, err = s.Act(h.t.Context(), admin, h.slug, action)
+	s := league.NewService(o)
+	_, err := s.Act(h.t.Context(), admin, h.slug, action)
 	h.ok(err)
 }
 

@@ -2,7 +2,6 @@ package league
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -44,17 +43,8 @@ type ServiceOptions struct {
 type Service struct{ o ServiceOptions }
 
 // NewService makes a Service.
-func NewService(o ServiceOptions) (*Service, error) {
-	for name, missing := range map[string]bool{
-		"Store": o.Store == nil, "Entries": o.Entries == nil, "Defaults": o.Defaults == nil, "CheckSettings": o.CheckSettings == nil,
-		"FitsJudge": o.FitsJudge == nil, "CheckSchedule": o.CheckSchedule == nil, "ReadPack": o.ReadPack == nil, "CheckGame": o.CheckGame == nil,
-		"Document": o.Document == nil, "Games": o.Games == nil, "Now": o.Now == nil,
-	} {
-		if missing {
-			return nil, fmt.Errorf("league service: option %s is missing", name)
-		}
-	}
-	return &Service{o: o}, nil
+func NewService(o ServiceOptions) *Service {
+	return &Service{o: o}
 }
 
 // now returns the current time in UTC, truncated to milliseconds.

@@ -75,8 +75,7 @@ func newOffice(t *testing.T) *office {
 		o.ok(o.store.Agents.CreateAgent(ctx, arena.Agent{ID: "ag_" + name, OwnerID: "ow_" + name, Name: name, Protocol: arena.ProtocolAAP, CreatedAt: noon}))
 	}
 	e := league.NewEntries(o.store, &tries{}, o.now)
-	o.service, err = league.NewService(officeOptions(o.store, e))
-	o.ok(err)
+	o.service = league.NewService(officeOptions(o.store, e))
 	return o
 }
 

@@ -51,11 +51,8 @@ const (
 )
 
 // NewTasks makes Tasks on a store.
-func NewTasks(store TaskStore) (*Tasks, error) {
-	if store == nil {
-		return nil, errors.New("tasks: a store is needed")
-	}
-	return &Tasks{store: store, plans: map[string]plan{}}, nil
+func NewTasks(store TaskStore) *Tasks {
+	return &Tasks{store: store, plans: map[string]plan{}}
 }
 
 // Pick returns the task of a round, from 1 on. Generated tasks follow from the

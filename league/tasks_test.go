@@ -56,10 +56,7 @@ func (p *shelf) RecentTasks(_ context.Context, m arena.Match) (map[string]time.T
 
 // play picks the task of a round and puts it.
 func (p *shelf) play(m arena.Match, round int) (arena.Task, error) {
-	tasks, err := league.NewTasks(p)
-	if err != nil {
-		return arena.Task{}, err
-	}
+	tasks := league.NewTasks(p)
 	task, err := tasks.Pick(context.Background(), m, round)
 	if err != nil {
 		return task, err
@@ -84,10 +81,7 @@ func (p *shelf) play(m arena.Match, round int) (arena.Task, error) {
 
 func picker(t testing.TB, n int) *league.Tasks {
 	t.Helper()
-	tasks, err := league.NewTasks(&shelf{tasks: n})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tasks := league.NewTasks(&shelf{tasks: n})
 	return tasks
 }
 
@@ -206,10 +200,7 @@ func TestTasks_Pick_pack(t *testing.T) {
 		}
 		m := packed(1, "ag_a")
 		m.Settings.Rounds = 80
-		tasks, err := league.NewTasks(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tasks := league.NewTasks(p)
 		var got []int
 		for round := range 80 {
 			task, err := tasks.Pick(t.Context(), m, round+1)
@@ -307,11 +298,4 @@ func TestTasks_Pick(t *testing.T) {
 			t.Error("no error")
 		}
 	})
-}
-
-func TestNewTasks_needsAStore(t *testing.T) {
-	t.Parallel()
-	if _, err := league.NewTasks(nil); err == nil {
-		t.Error("no error")
-	}
 }

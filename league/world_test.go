@@ -319,14 +319,11 @@ func (w *world) tick(t *testing.T, s *league.Scheduler) []string {
 func matches(t *testing.T, s *store.Store, e match.Engine, p match.Publisher, now func() time.Time) *match.Service {
 	t.Helper()
 	always, _ := arena.OwnerLinkKinds()
-	m, err := match.New(match.Options{
+	m := match.New(match.Options{
 		GroupBy: always,
 		Store:   s, Engine: e, Rescorer: struct{ match.Rescorer }{}, Publisher: p, Wake: func() {}, CheckSettings: settings.Check,
 		Challenges: &tries{}, Challenged: &tries{}, Judging: &tries{}, Now: now, Rand: rand.NewPCG(3, 4), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return m
 }
 
@@ -366,11 +363,7 @@ func (w *world) options(t *testing.T) league.Options {
 
 func (w *world) scheduler(t *testing.T) *league.Scheduler {
 	t.Helper()
-	s, err := league.NewScheduler(w.options(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return league.NewScheduler(w.options(t))
 }
 
 // ladderLeague pairs whoever is free.

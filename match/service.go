@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -56,16 +55,8 @@ type Options struct {
 type Service struct{ o Options }
 
 // New makes a Service.
-func New(o Options) (*Service, error) {
-	for name, missing := range map[string]bool{
-		"Store": o.Store == nil, "Engine": o.Engine == nil, "Rescorer": o.Rescorer == nil, "Publisher": o.Publisher == nil, "Wake": o.Wake == nil,
-		"CheckSettings": o.CheckSettings == nil, "GroupBy": o.GroupBy == nil, "Challenges": o.Challenges == nil, "Challenged": o.Challenged == nil, "Judging": o.Judging == nil, "Now": o.Now == nil, "Rand": o.Rand == nil, "Logger": o.Logger == nil,
-	} {
-		if missing {
-			return nil, fmt.Errorf("match: option %s is missing", name)
-		}
-	}
-	return &Service{o: o}, nil
+func New(o Options) *Service {
+	return &Service{o: o}
 }
 
 // now returns the current time in UTC, truncated to milliseconds.

@@ -11,25 +11,6 @@ import (
 	"github.com/agora-arena/arena/match"
 )
 
-func TestNew_refusesMissingParts(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	for name, drop := range map[string]func(*match.Options){
-		"Store": func(o *match.Options) { o.Store = nil }, "Wake": func(o *match.Options) { o.Wake = nil },
-		"CheckSettings": func(o *match.Options) { o.CheckSettings = nil }, "Challenges": func(o *match.Options) { o.Challenges = nil }, "Judging": func(o *match.Options) { o.Judging = nil },
-		"Challenged": func(o *match.Options) { o.Challenged = nil },
-		"Rescorer":   func(o *match.Options) { o.Rescorer = nil },
-		"Engine":     func(o *match.Options) { o.Engine = nil }, "Publisher": func(o *match.Options) { o.Publisher = nil },
-		"Now": func(o *match.Options) { o.Now = nil }, "Rand": func(o *match.Options) { o.Rand = nil }, "Logger": func(o *match.Options) { o.Logger = nil },
-	} {
-		o := f.options()
-		drop(&o)
-		if _, err := match.New(o); err == nil {
-			t.Errorf("without %s: no error", name)
-		}
-	}
-}
-
 // Threats G1 and G7: owners that share a server or a key are not rated against each
 // other, and the match says why.
 func TestService_Schedule_ownerGroups(t *testing.T) {
@@ -73,8 +54,7 @@ func TestService_Schedule_ownerGroups(t *testing.T) {
 	far := f.agent("far", "cid", at("b.farm.example:443"))
 	domains := f.options()
 	domains.GroupBy = append(domains.GroupBy, arena.UnratedSharedDomain)
-	strict, err := match.New(domains)
-	f.ok(err)
+	strict := match.New(domains)
 	for service, want := range map[*match.Service]arena.UnratedReason{s: "", strict: arena.UnratedSharedDomain} {
 		m, err := service.Schedule(t.Context(), arena.MatchPlan{League: "quiz", Settings: settings, Agents: []arena.Agent{near, far}})
 		f.ok(err)

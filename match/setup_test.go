@@ -112,8 +112,7 @@ func (f *fixture) options() match.Options {
 
 func (f *fixture) service() *match.Service {
 	f.t.Helper()
-	s, err := match.New(f.options())
-	f.ok(err)
+	s := match.New(f.options())
 	return s
 }
 

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -49,11 +48,8 @@ type PausesOptions struct {
 type Pauses struct{ o PausesOptions }
 
 // NewPauses makes Pauses.
-func NewPauses(o PausesOptions) (*Pauses, error) {
-	if o.Store == nil || o.Publisher == nil || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("registry: a part of Pauses is missing: Store, Publisher, Now and Logger are needed")
-	}
-	return &Pauses{o: o}, nil
+func NewPauses(o PausesOptions) *Pauses {
+	return &Pauses{o: o}
 }
 
 // PauseForRateLimit pauses the agent of a seat until a time, after it answered

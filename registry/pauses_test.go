@@ -12,22 +12,6 @@ import (
 	"github.com/agora-arena/arena/registry"
 )
 
-func TestNewPauses_refusesMissingParts(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	complete := registry.PausesOptions{Store: f.store.Agents, Publisher: f, Now: f.clock, Logger: f.log}
-	for name, drop := range map[string]func(*registry.PausesOptions){
-		"Store": func(o *registry.PausesOptions) { o.Store = nil }, "Publisher": func(o *registry.PausesOptions) { o.Publisher = nil },
-		"Now": func(o *registry.PausesOptions) { o.Now = nil }, "Logger": func(o *registry.PausesOptions) { o.Logger = nil },
-	} {
-		o := complete
-		drop(&o)
-		if _, err := registry.NewPauses(o); err == nil {
-			t.Errorf("without %s: no error", name)
-		}
-	}
-}
-
 // A pause after a 429 is in the log of the match that caused it, under the
 // name that the seat has there, and is not published twice. When it ends, the
 // next health check publishes that.
@@ -225,8 +209,7 @@ func TestPauses_PauseIfFailing(t *testing.T) {
 				return nil
 			})
 			f.ok(err)
-			p, err := registry.NewPauses(registry.PausesOptions{Store: attempts{f.store.Agents, c.list}, Publisher: f, Now: f.clock, Logger: f.log})
-			f.ok(err)
+			p := registry.NewPauses(registry.PausesOptions{Store: attempts{f.store.Agents, c.list}, Publisher: f, Now: f.clock, Logger: f.log})
 			f.ok(p.PauseIfFailing(t.Context(), g.ID))
 			f.ok(p.PauseIfFailing(t.Context(), g.ID)) // a second match ends
 			var want []string
@@ -270,11 +253,10 @@ func TestPauses_notices(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var sent notices
-	p, err := registry.NewPauses(registry.PausesOptions{Store: f.store.Agents, Publisher: f, Notices: &sent, Now: f.clock, Logger: f.log})
-	f.ok(err)
+	p := registry.NewPauses(registry.PausesOptions{Store: f.store.Agents, Publisher: f, Notices: &sent, Now: f.clock, Logger: f.log})
 	g := f.agent("ant")
 	seat := arena.Seat{AgentID: g.ID, Name: g.Name}
-	_, err = p.PauseForRateLimit(t.Context(), seat, f.clock().Add(time.Minute))
+	_, err := p.PauseForRateLimit(t.Context(), seat, f.clock().Add(time.Minute))
 	f.ok(err)
 	for range 2 {
 		f.check(p, g, arena.HealthStep{Pause: true, Health: arena.Health{Failures: 3}})

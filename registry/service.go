@@ -94,18 +94,8 @@ type Options struct {
 type Service struct{ o Options }
 
 // New makes a Service.
-func New(o Options) (*Service, error) {
-	for name, missing := range map[string]bool{
-		"Store": o.Store == nil, "Pauses": o.Pauses == nil, "Protocols": len(o.Protocols) == 0, "Endpoints": o.Endpoints == nil,
-		"Checker": o.Checker == nil, "FullCheck": o.FullCheck == nil, "Entries": o.Entries == nil, "Checks": o.Checks == nil,
-		"HostChecks": o.HostChecks == nil, "Rehearse": o.Rehearse == nil, "Rehearsals": o.Rehearsals == nil,
-		"PublicURL": o.PublicURL == "", "Now": o.Now == nil, "Logger": o.Logger == nil,
-	} {
-		if missing {
-			return nil, fmt.Errorf("registry: option %s is missing", name)
-		}
-	}
-	return &Service{o: o}, nil
+func New(o Options) *Service {
+	return &Service{o: o}
 }
 
 // now returns the current time in UTC, truncated to milliseconds.

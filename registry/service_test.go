@@ -109,9 +109,7 @@ func newService(t *testing.T) *service {
 		Rehearse: s.play, Rehearsals: s,
 		AgentsPerOwner: 150, Now: s.clock, Logger: s.log,
 	}
-	var err error
-	s.Service, err = registry.New(s.options)
-	s.ok(err)
+	s.Service = registry.New(s.options)
 	return s
 }
 
@@ -150,26 +148,6 @@ func (s *service) audited() []string {
 	}
 	slices.Sort(lines) // entries of one millisecond are in no order
 	return lines
-}
-
-func TestNew_refusesMissingParts(t *testing.T) {
-	t.Parallel()
-	complete := newService(t).options
-	for name, drop := range map[string]func(*registry.Options){
-		"Store": func(o *registry.Options) { o.Store = nil }, "Pauses": func(o *registry.Options) { o.Pauses = nil },
-		"Protocols": func(o *registry.Options) { o.Protocols = nil }, "Endpoints": func(o *registry.Options) { o.Endpoints = nil },
-		"Checker": func(o *registry.Options) { o.Checker = nil }, "FullCheck": func(o *registry.Options) { o.FullCheck = nil },
-		"Rehearse": func(o *registry.Options) { o.Rehearse = nil }, "Rehearsals": func(o *registry.Options) { o.Rehearsals = nil },
-		"Entries": func(o *registry.Options) { o.Entries = nil }, "Checks": func(o *registry.Options) { o.Checks = nil }, "HostChecks": func(o *registry.Options) { o.HostChecks = nil },
-		"PublicURL": func(o *registry.Options) { o.PublicURL = "" }, "Now": func(o *registry.Options) { o.Now = nil },
-		"Logger": func(o *registry.Options) { o.Logger = nil },
-	} {
-		o := complete
-		drop(&o)
-		if _, err := registry.New(o); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("without %s: %v", name, err)
-		}
-	}
 }
 
 func TestService_Register(t *testing.T) {

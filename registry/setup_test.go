@@ -78,8 +78,7 @@ func (f *fixture) published() []string {
 
 func (f *fixture) pauses() *registry.Pauses {
 	f.t.Helper()
-	p, err := registry.NewPauses(registry.PausesOptions{Store: f.store.Agents, Publisher: f, Now: f.clock, Logger: f.log})
-	f.ok(err)
+	p := registry.NewPauses(registry.PausesOptions{Store: f.store.Agents, Publisher: f, Now: f.clock, Logger: f.log})
 	return p
 }
 

@@ -135,7 +135,7 @@ func (c Config) BackupFolder() string {
 }
 
 // NewBackups returns the service that backs up a store.
-func NewBackups(s *store.Store, log *slog.Logger, progress func(store.CopyProgress)) (*backup.Service, error) {
+func NewBackups(s *store.Store, log *slog.Logger, progress func(store.CopyProgress)) *backup.Service {
 	return backup.New(backup.Options{
 		Snapshot: func(ctx context.Context, file string) (backup.Contents, error) {
 			report, err := s.Snapshot(ctx, file, progress)
@@ -219,11 +219,7 @@ func (s *Server) backUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	backups, err := NewBackups(s.store, s.log, func(store.CopyProgress) {})
-	if err != nil {
-		return err
-	}
-	made, err := backups.Run(ctx, to, "", s.cfg.Backup.Keep)
+	made, err := NewBackups(s.store, s.log, func(store.CopyProgress) {}).Run(ctx, to, "", s.cfg.Backup.Keep)
 	if err != nil {
 		return fmt.Errorf("ARENA_BACKUP_TO: earlier backups are unchanged: %w", ExplainBackup(err))
 	}

@@ -34,7 +34,7 @@ func (s *Server) storageReady(ctx context.Context) error {
 }
 
 // newVitals makes what says how well the arena runs.
-func (s *Server) newVitals() (*vitals.Service, error) {
+func (s *Server) newVitals() *vitals.Service {
 	o := vitals.Options{
 		Database: s.storageReady, LastFailure: func() time.Time { return s.store.ErrorStats().LastAt },
 		Folders: s.cfg.folders(), LastBackup: s.store.LastBackup, Overdue: s.cfg.backupOverdue(),

@@ -197,8 +197,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 func (s *Server) ensureAdmin(ctx context.Context) (err error) {
 	var created bool
 	s.adminToken, created, err = account.EnsureAdmin(ctx, account.AdminOptions{
-		Store: s.store, Secret: s.cfg.AdminToken, HashSecret: token.Hash, Now: time.Now,
-		NewSecret: func() (string, [32]byte) { return token.NewSecret(token.AdminSecretPrefix) },
+		Store: s.store, Secret: s.cfg.AdminToken, Now: time.Now,
 	})
 	if created {
 		s.newAdminToken = s.adminToken
@@ -265,11 +264,8 @@ func (s *Server) newStreams(addresses *quota.Slots) (_ *stream.Handler, err erro
 
 // newEngine makes the judges, the pauses of agents, the runner of matches and
 // what scores them again.
-func (s *Server) newEngine(quotas *quota.Set) (*engine.Rescorer, error) {
-	tasks, err := league.NewTasks(s.store.Packs)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) newEngine(quotas *quota.Set) (_ *engine.Rescorer, err error) {
+	tasks := league.NewTasks(s.store.Packs)
 	drivers := s.protocols.drivers()
 	if s.opts.Drivers != nil {
 		s.opts.Drivers(drivers)
@@ -296,20 +292,13 @@ func (s *Server) newEngine(quotas *quota.Set) (*engine.Rescorer, error) {
 	if s.mailer != nil {
 		notices = s.mailer
 	}
-	if s.pauses, err = registry.NewPauses(registry.PausesOptions{Store: s.store.Agents, Publisher: s.hub, Notices: notices, Now: time.Now, Logger: s.log}); err != nil {
-		return nil, err
-	}
-	faults, err := league.NewFaults(s.store.Leagues, time.Now)
-	if err != nil {
-		return nil, err
-	}
-	if s.runner, err = engine.New(engine.Options{
+	s.pauses = registry.NewPauses(registry.PausesOptions{Store: s.store.Agents, Publisher: s.hub, Notices: notices, Now: time.Now, Logger: s.log})
+	faults := league.NewFaults(s.store.Leagues, time.Now)
+	s.runner = engine.New(engine.Options{
 		Store: engine.NewRows(s.store), Drivers: drivers, Judges: judges, Tasks: tasks, Games: s.games, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
 		Now: time.Now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause},
 		Hooks: engine.Hooks{Observe: s.observe, Flush: s.events.Flush, CutOff: s.network.CutOff, GameFailed: faults.GameFailed, WakeOthers: s.wakeOthers},
-	}); err != nil {
-		return nil, err
-	}
+	})
 	return &engine.Rescorer{Store: s.store, Judges: judges, Games: s.games, Now: time.Now, Logger: s.log}, nil
 }
 
@@ -332,18 +321,12 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 	if err != nil {
 		return err
 	}
-	votes, err := vote.New(open, s.store.Matches, time.Now)
-	if err != nil {
-		return err
-	}
+	votes := vote.New(open, s.store.Matches, time.Now)
 	packages, err := sdk.New(s.url)
 	if err != nil {
 		return err
 	}
-	facts, err := s.newVitals()
-	if err != nil {
-		return err
-	}
+	facts := s.newVitals()
 	s.api, err = api.New(api.Options{
 		Store: api.Rows{
 			Accounts: s.store.Accounts, Agents: s.store.Agents, Leagues: s.store.Leagues, Packs: s.store.Packs, Ratings: s.store.Ratings, Games: s.store.Games,
@@ -424,15 +407,13 @@ func (s *Server) wakeOthers() {
 
 // newNetwork makes the canary of the network (threat N1).
 func (s *Server) newNetwork() (err error) {
-	if s.network, err = health.NewNetwork(health.NetworkOptions{
+	s.network = health.NewNetwork(health.NetworkOptions{
 		Targets: s.cfg.CanaryTargets, Dial: dialTarget, Probers: s.protocols.probers(), LastReply: s.client.LastReply,
 		Sample: func(ctx context.Context) ([]arena.Agent, error) {
 			return s.store.Agents.HealthyEndpoints(ctx, sampledEndpoints)
 		},
 		Logger: s.log, Now: time.Now,
-	}); err != nil {
-		return err
-	}
+	})
 	s.metrics.watchNetwork(s.network.Stats)
 	return nil
 }

@@ -97,49 +97,38 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 	if err != nil {
 		return nil, err
 	}
-	if v.agents, err = registry.New(registry.Options{
+	v.agents = registry.New(registry.Options{
 		Store: s.store, Pauses: s.pauses, Protocols: s.protocols.rules(), Endpoints: out.guard, Checker: s.sweeper, FullCheck: s.fullCheck, Rehearse: stage.Play,
 		Rehearsals: v.quotas.Rehearsal, Entries: v.entries, Checks: v.quotas.Check, HostChecks: v.quotas.CheckHost, AgentsPerOwner: s.limits().AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
-	}); err != nil {
-		return nil, err
-	}
+	})
 	seeds := s.opts.Seeds
 	if seeds == nil {
 		seeds = secretSource{}
 	}
-	if v.matches, err = match.New(match.Options{
+	v.matches = match.New(match.Options{
 		Store: s.store, Engine: s.runner, Rescorer: rescorer, Publisher: s.hub, Wake: s.wake, CheckSettings: s.checkSettings, GroupBy: s.cfg.GroupOwnersBy,
 		Challenges: v.quotas.Challenge, Challenged: v.quotas.Challenged, Judging: v.quotas.Judging, Now: time.Now, Rand: seeds, Logger: s.log,
-	}); err != nil {
-		return nil, err
-	}
+	})
 	var toOwners account.Mail
 	if s.mailer != nil {
 		toOwners = s.mailer
 	}
 	if v.accounts, err = account.New(account.Options{
-		Mail: toOwners, Store: s.store, Agents: s.pauses, Texts: v.matches, HashSecret: token.Hash,
-		NewSecret:           func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
-		NewAdminSecret:      func() (string, [32]byte) { return token.NewSecret(token.AdminSecretPrefix) },
-		NewAgentSecret:      func() (string, [32]byte) { return token.NewSecret(token.AgentSecretPrefix) },
-		NewSessionSecret:    func() (string, [32]byte) { return token.NewSecret(token.SessionSecretPrefix) },
-		NewInvitationSecret: func() (string, [32]byte) { return token.NewSecret(token.InvitationSecretPrefix) },
-		Issuer:              issuer, SignupMode: s.cfg.Signup, Now: time.Now, Logger: s.log,
+		Mail: toOwners, Store: s.store, Agents: s.pauses, Texts: v.matches,
+		Issuer: issuer, SignupMode: s.cfg.Signup, Now: time.Now, Logger: s.log,
 		Quotas: account.Quotas{Address: v.quotas.Address, Token: v.quotas.Token, Guess: v.quotas.Guess, SignUp: v.quotas.SignUp},
 	}); err != nil {
 		return nil, err
 	}
-	if v.leagues, err = league.NewService(league.ServiceOptions{
+	v.leagues = league.NewService(league.ServiceOptions{
 		Store: s.store, Entries: v.entries, Defaults: settings.Defaults, CheckSettings: s.checkSettings, FitsJudge: settings.FitsJudge,
 		CheckSchedule: checkSchedule, ReadPack: readPack, CheckGame: s.checkGame, Document: api.LeagueDocument, Games: s.games, Now: time.Now,
-	}); err != nil {
-		return nil, err
-	}
-	s.scheduler, err = league.NewScheduler(league.Options{
+	})
+	s.scheduler = league.NewScheduler(league.Options{
 		Store: league.NewRows(s.store), Matches: v.matches, GroupBy: s.cfg.GroupOwnersBy, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
 		LadderPause: s.opts.LadderPause, EliminationPause: s.opts.EliminationPause,
 	})
-	return v, err
+	return v, nil
 }
 
 // seasonTable is the table of a running season.
@@ -260,9 +249,8 @@ func (s *Server) newMailer() error {
 	if err != nil || smtp == nil {
 		return err
 	}
-	s.mailer, err = mail.New(mail.Options{
+	s.mailer = mail.New(mail.Options{
 		Store: mailRows{s.store.Outbox, s.store.Agents, s.store.Accounts}, Sender: smtp, URL: s.url, Now: time.Now, Logger: s.log,
-		NewSecret: func() (string, [32]byte) { return token.NewSecret(token.MailSecretPrefix) },
 	})
-	return err
+	return nil
 }

@@ -68,8 +68,7 @@ func TestServer_watchSchedule(t *testing.T) {
 	if !strings.Contains(lines.String(), "level=WARN") || !strings.Contains(lines.String(), "no schedule tick") {
 		t.Errorf("the log: %s", lines.String())
 	}
-	v, err := s.newVitals()
-	must(t, err)
+	v := s.newVitals()
 	o, err := s.store.Operations.Operations(t.Context())
 	must(t, err)
 	facts, err := v.Facts(t.Context(), o)

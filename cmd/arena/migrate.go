@@ -146,11 +146,7 @@ func (c *BackupCmd) Run(app *App) error {
 			return errors.New("--keep: needs a folder or s3://bucket/prefix, not the name of one file")
 		}
 		shown := &copyProgress{w: app.Stderr, terminal: cli.IsTerminal(app.Stderr), now: time.Now, quiet: true}
-		backups, err := server.NewBackups(s, app.Logger(cfg), shown.show)
-		if err != nil {
-			return err
-		}
-		made, err := backups.Run(app.Ctx, to, name, keep)
+		made, err := server.NewBackups(s, app.Logger(cfg), shown.show).Run(app.Ctx, to, name, keep)
 		shown.end()
 		if err != nil {
 			return server.ExplainBackup(err)

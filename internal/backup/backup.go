@@ -54,11 +54,8 @@ type Options struct {
 type Service struct{ o Options }
 
 // New returns a Service.
-func New(o Options) (*Service, error) {
-	if o.Snapshot == nil || o.Record == nil || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("backup: a part is missing")
-	}
-	return &Service{o}, nil
+func New(o Options) *Service {
+	return &Service{o}
 }
 
 // Made is a backup that was made.

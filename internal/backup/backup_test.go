@@ -25,7 +25,7 @@ var start = time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
 func arenaOf(t *testing.T, text string) (s *backup.Service, recorded *time.Time) {
 	t.Helper()
 	now, recorded := start, new(time.Time)
-	s, err := backup.New(backup.Options{
+	s = backup.New(backup.Options{
 		Snapshot: func(_ context.Context, file string) (backup.Contents, error) {
 			now = now.Add(time.Minute)
 			if text == "" {
@@ -36,9 +36,6 @@ func arenaOf(t *testing.T, text string) (s *backup.Service, recorded *time.Time)
 		Record: func(_ context.Context, at time.Time) error { *recorded = at; return nil },
 		Now:    func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return s, recorded
 }
 
@@ -243,12 +240,5 @@ func TestSchedule(t *testing.T) {
 		if got := s.Retry(start); got != want {
 			t.Errorf("every %s: another attempt after %s, want %s", interval, got, want)
 		}
-	}
-}
-
-func TestNew_missingParts(t *testing.T) {
-	t.Parallel()
-	if _, err := backup.New(backup.Options{}); err == nil {
-		t.Error("made of nothing")
 	}
 }

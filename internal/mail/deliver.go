@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/token"
 )
 
 // Deliver sends the mails that are due. One that fails is tried again after pauses
@@ -140,7 +141,7 @@ func (m *Mailer) composeReset(ctx context.Context, q arena.QueuedMail) ([]Messag
 // a #, so that no server and no log on the way gets it.
 func (m *Mailer) links(kind arena.MailKind, page string, lasts time.Duration, owners ...arena.Owner) (links []arena.MailLink, urls []string) {
 	for _, o := range owners {
-		secret, hash := m.o.NewSecret()
+		secret, hash := token.NewSecret(token.MailSecretPrefix)
 		links = append(links, arena.MailLink{Hash: hash, Kind: kind, OwnerID: o.ID, Address: o.Email, ExpiresAt: m.now().Add(lasts)})
 		urls = append(urls, m.o.URL+"/console/"+page+"#"+secret)
 	}

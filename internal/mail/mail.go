@@ -2,7 +2,6 @@ package mail
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -52,22 +51,17 @@ type Sender interface {
 type Options struct {
 	Store  Store
 	Sender Sender
-	// NewSecret makes the secret of a link and its hash.
-	NewSecret func() (secret string, hash [32]byte)
-	URL       string // of the arena
-	Now       func() time.Time
-	Logger    *slog.Logger
+	URL    string // of the arena
+	Now    func() time.Time
+	Logger *slog.Logger
 }
 
 // Mailer queues and delivers mails.
 type Mailer struct{ o Options }
 
 // New makes a Mailer.
-func New(o Options) (*Mailer, error) {
-	if o.Store == nil || o.Sender == nil || o.NewSecret == nil || o.URL == "" || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("mail: a part is missing: Store, Sender, NewSecret, URL, Now and Logger are needed")
-	}
-	return &Mailer{o: o}, nil
+func New(o Options) *Mailer {
+	return &Mailer{o: o}
 }
 
 // now returns the current time in UTC, truncated to milliseconds.

@@ -3,9 +3,7 @@ package mail_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/mail"
+	"github.com/agora-arena/arena/internal/token"
 )
 
 // rows is the store of a test. It has one owner, Kim, and one agent of it.
@@ -91,18 +90,10 @@ func newMailer(t *testing.T) (*mail.Mailer, *rows, *server, *bytes.Buffer) {
 	t.Helper()
 	kim := arena.Owner{ID: "ow_1", Name: "Kim", Email: "kim@example.org", EmailConfirmedAt: time.Now()}
 	r := &rows{owner: kim, agent: arena.Agent{ID: "ag_1", OwnerID: kim.ID, Name: "ant", PauseAfter: 3}}
-	s, log, secrets := &server{}, &bytes.Buffer{}, 0
-	m, err := mail.New(mail.Options{
+	s, log := &server{}, &bytes.Buffer{}
+	m := mail.New(mail.Options{
 		Store: r, Sender: s, URL: "https://arena.example", Now: time.Now, Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		NewSecret: func() (string, [32]byte) {
-			secrets++
-			text := fmt.Sprint("secret", secrets)
-			return text, sha256.Sum256([]byte(text))
-		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return m, r, s, log
 }
 
@@ -143,7 +134,7 @@ func TestMailer_Deliver_retries(t *testing.T) {
 		if strings.Count(text, "it is tried again") != len(s.at)-1 || strings.Count(text, "mail given up") != 1 || !strings.Contains(text, "arena config --check") {
 			t.Error(text)
 		}
-		if strings.Contains(text, "example.org") || strings.Contains(text, "secret") {
+		if strings.Contains(text, "example.org") || strings.Contains(text, token.MailSecretPrefix) {
 			t.Errorf("the log has an address or a secret: %s", text)
 		}
 	})
@@ -177,7 +168,7 @@ func TestMailer_Deliver_once(t *testing.T) {
 		if notice.Subject != "Your agent ant is paused" || reset.To != "kim@example.org" || elsewhere.To != "KIM@EXAMPLE.ORG" {
 			t.Errorf("%+v", s.sent)
 		}
-		if strings.Count(reset.Text, "/console/reset#secret") != 2 || !strings.Contains(reset.Text, "Kim at work (ow_2)") || strings.Count(elsewhere.Text, "#secret") != 1 {
+		if strings.Count(reset.Text, "/console/reset#"+token.MailSecretPrefix) != 2 || !strings.Contains(reset.Text, "Kim at work (ow_2)") || strings.Count(elsewhere.Text, "#"+token.MailSecretPrefix) != 1 {
 			t.Errorf("%s\n%s", reset.Text, elsewhere.Text)
 		}
 		for _, l := range r.links {

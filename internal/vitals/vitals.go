@@ -2,7 +2,6 @@ package vitals
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -84,11 +83,8 @@ type Options struct {
 type Service struct{ o Options }
 
 // New returns a Service.
-func New(o Options) (*Service, error) {
-	if o.Database == nil || o.LastFailure == nil || o.LastBackup == nil || o.CutOff == nil || o.TickAge == nil || o.Now == nil {
-		return nil, errors.New("vitals: Database, LastFailure, LastBackup, CutOff, TickAge and Now are needed")
-	}
-	return &Service{o}, nil
+func New(o Options) *Service {
+	return &Service{o}
 }
 
 // Facts returns what can be said now, always in the same order. o is the current

@@ -63,10 +63,7 @@ func TestService_Facts(t *testing.T) {
 			if c.change != nil {
 				c.change(&o)
 			}
-			s, err := New(o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := New(o)
 			facts, err := s.Facts(t.Context(), c.state)
 			if err != nil {
 				t.Fatal(err)
@@ -87,14 +84,11 @@ func TestService_Facts(t *testing.T) {
 // What an arena does not have is not spoken of.
 func TestService_Facts_missing(t *testing.T) {
 	t.Parallel()
-	s, err := New(Options{
+	s := New(Options{
 		Database: func(context.Context) error { return nil }, LastFailure: func() time.Time { return time.Time{} },
 		LastBackup: func(context.Context) (time.Time, error) { return time.Time{}, nil },
 		CutOff:     func() bool { return false }, TickAge: func() time.Duration { return 0 }, Folders: []string{t.TempDir(), "/nowhere/at/all"}, Now: time.Now,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	facts, err := s.Facts(t.Context(), arena.Operations{})
 	if err != nil {
 		t.Fatal(err)

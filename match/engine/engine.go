@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -183,13 +182,8 @@ type Engine struct {
 	leaseEnd      leaseEnd                  // used by the claim loop only
 }
 
-// New returns an Engine, or an error if a required option is missing. The Engine
-// does nothing before Run.
-func New(o Options) (*Engine, error) {
-	switch {
-	case o.Store == nil, len(o.Drivers) == 0, o.Tasks == nil, o.Games == nil, o.Publisher == nil, o.Delayed == nil, o.Pauses == nil, o.Logger == nil, o.Now == nil, o.Node == "":
-		return nil, errors.New("engine: a part is missing: Store, Drivers, Tasks, Games, Publisher, Delayed, Pauses, Logger, Now and Node are needed")
-	}
+// New returns an Engine. It does nothing before Run.
+func New(o Options) *Engine {
 	defaults(&o.LeaseTTL, arena.MatchLease)
 	defaults(&o.Heartbeat, time.Second)
 	defaults(&o.Sweep, time.Second)
@@ -209,7 +203,7 @@ func New(o Options) (*Engine, error) {
 		o.WakeOthers = func() {}
 	}
 	o.Logger = o.Logger.With("component", "engine")
-	return &Engine{o: o, wake: make(chan struct{}, 1), runs: map[arena.Lease]*matchRun{}, renewal: make(chan struct{})}, nil
+	return &Engine{o: o, wake: make(chan struct{}, 1), runs: map[arena.Lease]*matchRun{}, renewal: make(chan struct{})}
 }
 
 // defaults sets v to d if it has no positive value.

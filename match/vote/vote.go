@@ -3,7 +3,6 @@ package vote
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -42,11 +41,8 @@ type Service struct {
 }
 
 // New makes a Service. All parts are needed.
-func New(open Opener, store Store, now func() time.Time) (*Service, error) {
-	if open == nil || store == nil || now == nil {
-		return nil, errors.New("vote: a part is missing")
-	}
-	return &Service{Opener: open, store: store, now: now}, nil
+func New(open Opener, store Store, now func() time.Time) *Service {
+	return &Service{Opener: open, store: store, now: now}
 }
 
 // Cast stores one vote; the last one of a browser counts, or of an owner where

@@ -39,25 +39,8 @@ func newVotes(t *testing.T) (*vote.Service, *votes) {
 		o.Match.Seats = []arena.Seat{{AgentID: "ag_1", OwnerID: "ow_alice"}}
 		v.open[id] = o
 	}
-	s, err := vote.New(v, v, func() time.Time { return start })
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := vote.New(v, v, func() time.Time { return start })
 	return s, v
-}
-
-func TestNew_refusesMissingParts(t *testing.T) {
-	t.Parallel()
-	v := &votes{}
-	for _, make := range []func() (*vote.Service, error){
-		func() (*vote.Service, error) { return vote.New(nil, v, time.Now) },
-		func() (*vote.Service, error) { return vote.New(v, nil, time.Now) },
-		func() (*vote.Service, error) { return vote.New(v, v, nil) },
-	} {
-		if _, err := make(); err == nil {
-			t.Error("a part is missing")
-		}
-	}
 }
 
 func TestService_Cast(t *testing.T) {

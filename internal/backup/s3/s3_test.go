@@ -85,7 +85,7 @@ func TestSlow_Bucket(t *testing.T) {
 		t.Errorf("an empty bucket: %v", err)
 	}
 	now, copied := time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC), make([]byte, 20<<20) // more than one part
-	service, err := backup.New(backup.Options{
+	service := backup.New(backup.Options{
 		Snapshot: func(_ context.Context, file string) (backup.Contents, error) {
 			_, _ = rand.Read(copied) // which cannot be packed
 			now = now.Add(time.Minute)
@@ -94,9 +94,6 @@ func TestSlow_Bucket(t *testing.T) {
 		Record: func(context.Context, time.Time) error { return nil },
 		Now:    func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if _, err := service.Run(t.Context(), bucket, "mine.db", 0); err != nil {
 		t.Fatal(err)
 	}
