@@ -2,6 +2,8 @@ module github.com/agora-arena/arena
 
 go 1.26.8
 
+ignore ./web/node_modules
+
 require (
 	code.dny.dev/ssrf v0.3.0
 	github.com/MicahParks/jwkset v0.11.3

@@ -285,9 +285,7 @@ func (s *Server) newEngine(quotas *quota.Set) (_ *engine.Rescorer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = s.newNetwork(); err != nil {
-		return nil, err
-	}
+	s.newNetwork()
 	var notices registry.Notices
 	if s.mailer != nil {
 		notices = s.mailer
@@ -406,7 +404,7 @@ func (s *Server) wakeOthers() {
 }
 
 // newNetwork makes the canary of the network (threat N1).
-func (s *Server) newNetwork() (err error) {
+func (s *Server) newNetwork() {
 	s.network = health.NewNetwork(health.NetworkOptions{
 		Targets: s.cfg.CanaryTargets, Dial: dialTarget, Probers: s.protocols.probers(), LastReply: s.client.LastReply,
 		Sample: func(ctx context.Context) ([]arena.Agent, error) {
@@ -415,7 +413,6 @@ func (s *Server) newNetwork() (err error) {
 		Logger: s.log, Now: time.Now,
 	})
 	s.metrics.watchNetwork(s.network.Stats)
-	return nil
 }
 
 // sampledEndpoints is how many healthy endpoints the canary chooses from.
