@@ -236,7 +236,7 @@ func newResources(o Options) resources {
 		packs:   &packHandlers{packs: o.Services.Leagues, tasks: o.Services.Matches, rows: o.Store},
 		games:   &gameHandlers{service: o.Services.Leagues, catalog: o.Services.Games, rows: o.Store},
 		matches: &matchHandlers{
-			matches: o.Services.Matches, visible: o.Matches.Visible, leagues: o.Store, views: matches, sign: o.Matches.Record, draw: o.Matches.Card, write: o.Matches.Notation,
+			matches: o.Services.Matches, visible: o.Matches.Visible, rows: o.Store, views: matches, sign: o.Matches.Record, draw: o.Matches.Card, write: o.Matches.Notation,
 		},
 		votes:    &voteHandlers{votes: o.Services.Votes, secret: o.Votes.Secret, secure: o.Votes.SecureCookies},
 		judges:   &judgeHandlers{rows: o.Store, visible: o.Matches.Visible, input: o.Judges.Input, health: o.Judges.Health},

@@ -33,7 +33,7 @@ type Matches interface {
 type matchHandlers struct {
 	matches Matches
 	visible Visible
-	leagues Rows
+	rows    Rows
 	views   *matchViews
 	sign    func(ctx context.Context, rows record.Rows) (record.Signed, error)
 	draw    func(m visibility.Match, league string, state json.RawMessage) ([]byte, error)
@@ -317,7 +317,7 @@ func (h *matchHandlers) notation(ctx context.Context, in *IDParam) (*notationOut
 	if err != nil {
 		return nil, err
 	}
-	l, err := h.leagues.Leagues.League(ctx, m.League)
+	l, err := h.rows.Leagues.League(ctx, m.League)
 	if err != nil {
 		return nil, err
 	}
@@ -360,7 +360,7 @@ func (h *matchHandlers) card(ctx context.Context, in *IDParam) (*cardOutput, err
 	if err != nil {
 		return nil, err
 	}
-	l, err := h.leagues.Leagues.League(ctx, m.League)
+	l, err := h.rows.Leagues.League(ctx, m.League)
 	if err != nil {
 		return nil, err
 	}

@@ -7,24 +7,20 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/plaintext"
+	"github.com/agora-arena/arena/store"
 )
 
 // maxFault is how much of an error the note of a league shows, in bytes.
 const maxFault = 300
 
-// FaultStore keeps leagues.
-type FaultStore interface {
-	UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error)
-}
-
 // Faults pauses leagues whose game fails (docs/rules/games.md).
 type Faults struct {
-	store FaultStore
+	store *store.Leagues
 	now   func() time.Time
 }
 
 // NewFaults makes Faults.
-func NewFaults(store FaultStore, now func() time.Time) *Faults {
+func NewFaults(store *store.Leagues, now func() time.Time) *Faults {
 	return &Faults{store, now}
 }
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/crypto/acme"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/certificates"
 )
 
 // LetsEncrypt is the URL of the directory of Let's Encrypt.
@@ -30,21 +31,13 @@ const (
 	afterMax   = 24 * time.Hour   // of the pause that an ACME server asks for
 )
 
-// Store is what the nodes share: certificate, account and open challenges.
-type Store interface {
-	PutTLSFile(ctx context.Context, key string, value []byte) error
-	TLSFile(ctx context.Context, key string) ([]byte, error)
-	HoldTLSLock(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error)
-	ReleaseTLSLock(ctx context.Context, name, holder string) error
-}
-
 // ACME is a certificate of an ACME server, which this package orders and renews.
 type ACME struct {
-	Store     Store
-	Directory string // URL
-	Email     string // of the account; "": none
-	CAFile    string // PEM file of the authorities of the server's own certificate; "": the system's
-	HTTP      bool   // Challenges is served on plain HTTP, so HTTP-01 is used besides TLS-ALPN-01
+	Store     *certificates.Files // what the nodes share: certificate, account and open challenges
+	Directory string              // URL
+	Email     string              // of the account; "": none
+	CAFile    string              // PEM file of the authorities of the server's own certificate; "": the system's
+	HTTP      bool                // Challenges is served on plain HTTP, so HTTP-01 is used besides TLS-ALPN-01
 }
 
 // acmeSource presents the certificate that the nodes share. One of them at a

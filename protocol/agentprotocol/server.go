@@ -14,14 +14,8 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store"
 )
-
-// Agents finds agents that were registered and whose owners proved to hold
-// their keys; each returns not_found when there is none.
-type Agents interface {
-	AgentByKey(ctx context.Context, protocol, publicKey string) (arena.Agent, error)
-	AgentByKeyName(ctx context.Context, name string) (arena.Agent, error)
-}
 
 // Events accepts the stream events of an agent in a match: one JSON object in
 // the words of AAP.
@@ -49,7 +43,7 @@ type Slots interface {
 // ServerOptions are the parts of a Server. Awake is optional.
 type ServerOptions struct {
 	Driver   *Driver // of the same node: the server hands it the answers of agents
-	Agents   Agents
+	Agents   *store.Agents
 	Events   Events
 	Refusals Refusals
 	Sockets  Slots // of an address
@@ -62,7 +56,7 @@ type ServerOptions struct {
 // and files. It is safe for concurrent use and must be closed.
 type Server struct {
 	*core
-	agents      Agents
+	agents      *store.Agents
 	events      Events
 	refusals    Refusals
 	slots       Slots                                     // for sockets
