@@ -46,7 +46,7 @@ func codeEntries() []entry {
 		{"endpoint_invalid", "The endpoint is not a URL that can be called.", "`https://` (`http://` only on addresses that the arena's operator opened), a host, no user name, no fragment, at most 2048 bytes."},
 		{"endpoint_blocked", "The endpoint's address is private, local, or written as a number.", "Use a public address. On your own machine, allow ranges with `ARENA_ALLOW_CIDRS`."},
 		{"endpoint_own", "The endpoint is the arena itself.", "Register the address of your agent."},
-		{"agent_not_ready", "An agent cannot take a seat now: it is not active, does not list the league, plays as much as it can, or its [budget](authors.md#budget) does not allow the match. Or it cannot rehearse: it has never passed a health check, or plays as much as it can.", "`detail` names the reason; [health](#what-a-health-check-finds) lists what a check finds."},
+		{"agent_not_ready", "An agent cannot take a seat now: it is not active, does not list the league, plays as much as it can, or its [budget](authors.md#budget) does not allow the match. Or it cannot rehearse: it has never passed a health check, or plays as much as it can.", "`detail` names the reason; [health](#health-check-reasons) lists what a check finds."},
 		{"pack_invalid", "Lines of a pack cannot be read; nothing was imported.", "`errors` names the lines. `skip_bad=true` imports the good ones."},
 		{"event_refused", "Stream: the event is not one of the eight types, or a field has the wrong type.", "One JSON object per message or line, as in [the protocol](agent-protocol.md#events)."},
 		{"round_closed", "Stream: no round is open for this agent.", "Send events while you work on a task. In a rehearsal there is no stream at all."},
@@ -202,7 +202,7 @@ func errorsPage() string {
 	for _, e := range reasonEntries() {
 		fmt.Fprintf(&s, "| `%s` | `%s` | %s | %s |\n", e.word, e.outcome, e.cause, e.fix)
 	}
-	s.WriteString("\n## What a health check finds\n\nThe field `health.reason` of an agent. It can also have the reasons above that begin with `status_` or `bad_`, and those of a connection.\n\n| reason | cause | fix |\n|---|---|---|\n")
+	s.WriteString("\n## Health check reasons\n\nThe field `health.reason` of an agent has one of these reasons, a reason above that begins with `status_` or `bad_`, or a connection error.\n\n| reason | cause | fix |\n|---|---|---|\n")
 	for _, e := range healthEntries() {
 		fmt.Fprintf(&s, "| `%s` | %s | %s |\n", e.word, e.cause, e.fix)
 	}

@@ -26,7 +26,7 @@ func TestMatch_VoidEvent(t *testing.T) {
 	t.Parallel()
 	for want, reason := range map[string]arena.VoidReason{
 		`{"league":"quiz","reason":"the game failed","void_code":"game_failed"}`: {Code: arena.VoidGameFailed},
-		// A person's words are theirs, even if they are those of a code.
+		// A text that a person wrote stays an operator's reason, even if a code has the same text.
 		`{"league":"quiz","reason":"the game failed","void_code":"operator"}`: arena.OperatorReason("the game failed"),
 	} {
 		e, err := arena.Match{ID: "m_1", League: "quiz"}.VoidEvent(time.Time{}, reason)

@@ -98,7 +98,7 @@ func TestRatingsAdmit(t *testing.T) {
 		{1_599_000, 1, arena.EntryRules{MinRating: 1_600_000}, arena.CodeForbidden},
 		{1_601_000, 1, arena.EntryRules{MaxRating: 1_600_000}, arena.CodeForbidden},
 		{1_500_000, 1, arena.EntryRules{MinMatches: 12}, arena.CodeForbidden},
-		{1_500_000, 2, arena.EntryRules{MinMatches: 12}, ""}, // with those of the other league
+		{1_500_000, 2, arena.EntryRules{MinMatches: 12}, ""}, // matches in other leagues count
 	} {
 		ratings := []arena.Rating{{League: "quiz", MilliElo: c.rating, Matches: c.matches}, {League: "sums", MilliElo: 9_000_000, Matches: 10}}
 		if err := league.RatingsAdmit(arena.League{Slug: "quiz", Entry: c.rules}, ratings); arena.CodeOf(err) != c.want {

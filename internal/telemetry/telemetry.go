@@ -121,7 +121,7 @@ func (e *Exporter) exportSpans(ctx context.Context) {
 	}
 }
 
-// ids are those of a span.
+// ids are the ids of a span and of its trace.
 type ids struct {
 	trace [16]byte
 	span  [8]byte

@@ -124,7 +124,7 @@ func TestExporter(t *testing.T) {
 		t.Errorf("traceparent is %s, and the span has %s", parent, want)
 	}
 	if id(seat.GetParentSpanId()) != id(match.GetSpanId()) || id(seat.GetTraceId()) != id(match.GetTraceId()) {
-		t.Error("the span of the seat is not below that of its match")
+		t.Error("the span of the match is not the parent of the seat's")
 	}
 	if seat.GetFlags() != 0x301 || match.GetFlags() != 0x101 { // sampled, and whether the parent is remote
 		t.Errorf("flags of the seat: %#x, of the match: %#x", seat.GetFlags(), match.GetFlags())

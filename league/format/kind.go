@@ -7,7 +7,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// Kind is a row of the table of formats. The zero Kind is that of an unknown format.
+// Kind is a row of the table of formats. An unknown format has the zero Kind.
 type Kind struct {
 	Format arena.Format
 	// Options are the format options that belong to it, by their names in the API.

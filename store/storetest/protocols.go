@@ -487,6 +487,6 @@ func agentKeys(f *fixture) {
 	key.ID, key.Hash, key.AgentID = "to_none", [32]byte{1}, "ag_none"
 	f.fails(arena.CodeNotFound, f.Accounts.CreateToken(ctx, key))
 	f.equal(1, must(f.Accounts.ReplaceTokens(ctx, "ow_bee", nil))(f))
-	f.equal(2, must(f.Accounts.ReplaceTokens(ctx, "ow_ant", nil))(f)) // whoever has an owner's token can make keys
+	f.equal(2, must(f.Accounts.ReplaceTokens(ctx, "ow_ant", nil))(f)) // an owner's token can create keys, so they go with it
 	f.equal(0, len(must(f.Accounts.AgentKeys(ctx, "ag_ant"))(f)))
 }

@@ -157,7 +157,7 @@ func saveAnswer(f *fixture) {
 	none := arena.Answer{MatchID: "m_1", Round: 1, AgentID: ids[1], Outcome: arena.OutcomeInvalid, Reason: "bad_json", Attempts: 1}
 	f.ok(second(f.Matches.SaveAnswer(ctx, m.Lease, none, nil, nil)))
 	f.equal([]arena.Answer{want, none}, must(f.Matches.Answers(ctx, "m_1"))(f))
-	f.equal(map[arena.Outcome]int{}, must(f.Ratings.AgentCauses(ctx, ids[1]))(f)) // the match goes on
+	f.equal(map[arena.Outcome]int{}, must(f.Ratings.AgentCauses(ctx, ids[1]))(f)) // the match is still running
 
 	late := none
 	late.Round = 2
