@@ -239,8 +239,12 @@ func unwrapOnce(s string) (string, bool) {
 		}
 	}
 	for _, command := range []string{`\boxed{`, `\fbox{`, `\text{`, `\textbf{`, `\textit{`, `\mathrm{`, `\mathbf{`, `\mbox{`} {
-		if inner, ok := strings.CutPrefix(s, command); ok && closingBrace(inner) == len(inner)-1 && strings.TrimSpace(inner[:len(inner)-1]) != "" {
-			return inner[:len(inner)-1], true
+		inner, ok := strings.CutPrefix(s, command)
+		if !ok {
+			continue
+		}
+		if end := closingBrace(inner); end >= 0 && end == len(inner)-1 && strings.TrimSpace(inner[:end]) != "" {
+			return inner[:end], true
 		}
 	}
 	return s, false

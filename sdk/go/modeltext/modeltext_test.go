@@ -65,7 +65,7 @@ func TestUnwrap(t *testing.T) {
 		"**`B`**": "B", "<answer>B</answer>": "B",
 		// These are a part of the answer.
 		"(B)": "(B)", "[B]": "[B]", "{2, 2}": "{2, 2}", "$5": "$5", "**": "**", `""`: `""`, "__init__": "__init__", "2**3": "2**3",
-		`"a" or "b"`: `"a" or "b"`, "**A** or **B**": "**A** or **B**", "*p": "*p", "x'": "x'", `\text{a} \text{b}`: `\text{a} \text{b}`,
+		`"a" or "b"`: `"a" or "b"`, "**A** or **B**": "**A** or **B**", "*p": "*p", "x'": "x'", `\boxed{`: `\boxed{`, `\text{`: `\text{`, `\boxed{}`: `\boxed{}`, `\boxed{4`: `\boxed{4`, `\text{a} \text{b}`: `\text{a} \text{b}`,
 	} {
 		if got := modeltext.Unwrap(text); got != want {
 			t.Errorf("Unwrap(%q) = %q, want %q", text, got, want)
