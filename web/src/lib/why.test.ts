@@ -21,7 +21,7 @@ describe('the reason of a void match', () => {
 describe('the note of a league', () => {
   it('is in the reader’s language, with its values', async () => {
     const note = { note: 'needs 2 idle agents, has 0', note_code: 'needs_agents', note_params: { least: 2, has: 0 } } as const;
-    expect(noteText(note)).toBe('it needs 2 idle agents and has 0');
+    expect(noteText(note)).toBe('needs 2 idle agents, has 0');
     await words.use('es', false);
     expect(noteText(note)).toBe('necesita 2 agentes libres y tiene 0');
     const unrated = {

@@ -84,7 +84,7 @@ test('parts of a list that overlap show an agent once, and one of a later part i
   const rows = () => mapAll(page, id('admin-agent'), (r) => r.dataset.agent);
   const row = (n) => page.locator(`${id('admin-agent')}[data-agent="${made[n].id}"]`);
   await row(0).waitFor();
-  await page.getByRole('button', { name: 'Older ones' }).click();
+  await page.getByRole('button', { name: 'Load older' }).click();
   await row(1).waitFor();
   assert.deepEqual(
     await rows(),

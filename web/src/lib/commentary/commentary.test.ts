@@ -130,7 +130,7 @@ describe('the line after a round', () => {
     ['a part of the points', ['rwhh', 'rwhh', 'hrhh'], open, 'takes: Bob takes round 3.'],
     ['parts for all', ['hh'], long, 'closed: Round 1 is over.'],
     ['half of a debate', ['hh', 'rw'], { total: 4, debate: true }, 'half: Ada wins half 1.'],
-    ['half of a debate without a winner', ['hh', 'hh'], { total: 4, debate: true }, 'half_level: The judges see no winner in half 1.'],
+    ['half of a debate without a winner', ['hh', 'hh'], { total: 4, debate: true }, 'half_level: Half 1 is a tie.'],
     ['a speech', ['hh'], { total: 4, debate: true }, ''],
     ['one out', ['rrrrrw'], elimination, 'drops: Fay is out. 5 of 6 left.'],
     ['two of ten out', ['rrrrrrrrww'], elimination, 'out: 2 out. 8 of 10 left.'],

@@ -18,7 +18,7 @@ export const texts = {
   'commentary.say.all_stay': 'Everyone knew that one. {n} stay in.',
   'commentary.say.none_drop': 'No agent got it right, so {n} stay in.',
   'commentary.say.half': '{name} wins half {n}.',
-  'commentary.say.half_level': 'The judges see no winner in half {n}.',
+  'commentary.say.half_level': 'Half {n} is a tie.',
   'commentary.say.decided_one': '{name} can no longer be caught: {a}–{b} with {n} round to go.',
   'commentary.say.decided_other': '{name} can no longer be caught: {a}–{b} with {n} rounds to go.',
   'commentary.say.decider': 'Level at {a}–{b}. The last round decides.',

@@ -8,7 +8,7 @@ export const texts = {
   'next.stay.key': 'Esc',
   'next.go': 'Watch now',
   'next.announce': 'Next match in {s} seconds: {name}. Press Escape to stay.',
-  'next.stayed': 'You stay on this match.',
+  'next.stayed': 'Staying on this match.',
   'next.auto': 'Continue with the next live match automatically',
   'next.none': 'No other match is live.',
   'next.name': '{a} vs {b}',
@@ -16,7 +16,7 @@ export const texts = {
 
   'next.meetings.title': 'Last meetings',
   'next.meetings.score': '{name}: {w} won, {d} drawn, {l} lost',
-  'next.meetings.none': 'These two have not finished another match.',
+  'next.meetings.none': 'No other finished match between these two.',
 
   'next.tv.title': 'TV',
   'next.tv.full': 'Full screen',
@@ -33,7 +33,7 @@ export const texts = {
   'next.follow.undo': 'Following',
   'next.follow.agent': 'Follow {name} in this browser',
   'next.follow.undo.name': 'Stop following {name}',
-  'next.follow.on': 'You get a notice when a match of {name} starts, while a page of the arena is open.',
+  'next.follow.on': 'You are notified when a match of {name} starts, while a page of the arena is open.',
   'next.follow.full': 'You follow {n} agents and leagues, the limit. Stop following one first.',
   'next.follow.title': 'Following',
   'next.follow.live': 'Live now',
