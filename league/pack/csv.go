@@ -68,7 +68,8 @@ type record struct {
 	err   error
 }
 
-// csvTable returns the first record of a table, nil if it is empty, and the others.
+// csvTable returns the first record of a table and the others; nil if no record has
+// text.
 // Commas, semicolons or tabs separate cells, or the separator of a first line such
 // as "sep=;", which Excel writes. Records without text before the first
 // are skipped, and empty cells behind its last name are left out.

@@ -23,8 +23,8 @@ func parseMMLU(defined bool) reader {
 			return objects(jsonRows(data), readMMLU(defined)), nil
 		}
 		first, records, err := csvTable(data)
-		if err != nil {
-			return nil, err
+		if err != nil || first == nil {
+			return slices.Values[[]entry](nil), err
 		}
 		return func(yield func(entry) bool) {
 			if !yield(mmluRecord(record{line: 1, cells: first}, len(first))) {
