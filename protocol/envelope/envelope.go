@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
@@ -230,9 +229,8 @@ func canonicalOf(body []byte) ([]byte, error) {
 	return strictjson.Canonical(body)
 }
 
-// exact refuses integers that the canonical form would change, and numbers
-// beyond the range of a double. Fractions are rounded, as JSON.parse rounds
-// them.
+// exact refuses integers that no double holds, and numbers beyond the range of a
+// double. Fractions are rounded, as JSON.parse rounds them.
 func exact(body []byte) error {
 	d := json.NewDecoder(bytes.NewReader(body)) // only its tokens: what it says was checked before
 	d.UseNumber()
@@ -251,15 +249,14 @@ func exact(body []byte) error {
 	}
 }
 
-// sameInteger reports whether f is the integer that text spells. A text that
-// is no integer is not compared.
+// sameInteger reports whether text, if it is an integer, spells the value of f: all
+// its digits, or the shortest ones that f is printed with. JSON.stringify writes
+// 2^64, which is 18446744073709551616, as 18446744073709552000.
 func sameInteger(text string, f float64) bool {
 	if math.Abs(f) < maxSafe || strings.ContainsAny(text, ".eE") {
 		return true
 	}
-	written, ok := new(big.Int).SetString(text, 10)
-	held, accuracy := big.NewFloat(f).Int(nil)
-	return ok && accuracy == big.Exact && written.Cmp(held) == 0
+	return text == strconv.FormatFloat(f, 'f', 0, 64) || text == strconv.FormatFloat(f, 'f', -1, 64)
 }
 
 // split removes sig from the canonical text. What is left is canonical too.
