@@ -39,17 +39,22 @@ type claims struct {
 }
 
 // Sign returns the token of one task. c needs AgentID, MatchID and ExpiresAt. An
-// empty ID is generated, and a zero IssuedAt is set to now. Times are truncated
-// to whole seconds. Sign returns an error for claims that Verify would reject.
+// empty ID is generated, and a zero IssuedAt is set to now. The claim iat is leeway
+// earlier, because many libraries refuse a token of a second from now and clocks
+// differ by more. Times are truncated to whole seconds. Sign returns an error for claims that Verify would reject.
 func (k *Keys) Sign(c arena.TaskClaims) (string, error) {
 	now := k.now()
 	if c.IssuedAt.IsZero() {
 		c.IssuedAt = now
 	}
+	issued := min(c.IssuedAt.Unix(), now.Unix())
+	if c.ExpiresAt.Unix() <= issued {
+		return "", errors.New("sign a task token: it expires before it is issued")
+	}
 	wire := claims{
 		AgentID: c.AgentID, MatchID: c.MatchID, ExpiresAt: c.ExpiresAt.Unix(),
 		Issuer: k.issuer, Subject: c.AgentID, Audience: c.AgentID,
-		IssuedAt: min(c.IssuedAt.Unix(), now.Unix()), Expiry: c.ExpiresAt.Unix(),
+		IssuedAt: issued - int64(leeway/time.Second), Expiry: c.ExpiresAt.Unix(),
 		ID: c.ID, Round: c.Round, BodyHash: c.BodyHash,
 	}
 	if wire.ID == "" {

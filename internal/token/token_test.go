@@ -118,13 +118,14 @@ func TestKeys_Sign(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := task(c)
-			want.IssuedAt = c.now().Truncate(time.Second)
+			want.IssuedAt = c.now().Truncate(time.Second).Add(-5 * time.Second)
 			want.ExpiresAt = want.ExpiresAt.Truncate(time.Second)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("claims (-want +got):\n%s", diff)
 			}
 
-			// A library with its defaults and the served key set.
+			// A library with its defaults and the served key set, on a clock that is behind.
+			behind := func() time.Time { return c.now().Add(-4 * time.Second) }
 			var set jwkset.JWKSMarshal
 			if err := json.Unmarshal(served(t, k).Body.Bytes(), &set); err != nil {
 				t.Fatal(err)
@@ -136,13 +137,13 @@ func TestKeys_Sign(t *testing.T) {
 			parsed, err := jwt.Parse(s, func(tok *jwt.Token) (any, error) {
 				jwk, err := keys.KeyRead(t.Context(), tok.Header["kid"].(string))
 				return jwk.Key(), err
-			}, jwt.WithTimeFunc(c.now), jwt.WithAudience("ag_a"), jwt.WithIssuer(issuer))
+			}, jwt.WithTimeFunc(behind), jwt.WithIssuedAt(), jwt.WithAudience("ag_a"), jwt.WithIssuer(issuer))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(jwt.MapClaims{
 				"agent_id": "ag_a", "sub": "ag_a", "aud": "ag_a", "match_id": "m_1", "iss": issuer, "jti": "jt_1", "bh": "aGFzaA",
-				"round": 3.0, "iat": float64(c.now().Unix()), "exp": float64(want.ExpiresAt.Unix()), "expires_at": float64(want.ExpiresAt.Unix()),
+				"round": 3.0, "iat": float64(want.IssuedAt.Unix()), "exp": float64(want.ExpiresAt.Unix()), "expires_at": float64(want.ExpiresAt.Unix()),
 			}, parsed.Claims); diff != "" {
 				t.Errorf("claims on the wire (-want +got):\n%s", diff)
 			}
