@@ -191,7 +191,7 @@ func TestDriver_outcomes(t *testing.T) {
 		{"files alone", parts(`{"url":"https://a.example/x"},{"raw":"aGk="}`), arena.OutcomeInvalid, false, "empty_answer"},
 		{"no parts", parts(``), arena.OutcomeInvalid, false, "empty_answer"},
 		{"object for text", parts(`{"data":{"answer":{}}}`), arena.OutcomeInvalid, false, "bad_answer"},
-		{"wrong confidence", parts(`{"data":{"answer":"x","confidence":7}}`), arena.OutcomeInvalid, false, "bad_json"},
+		{"duplicate answer", parts(`{"data":{"answer":"x","answer":"y"}}`), arena.OutcomeInvalid, false, "bad_json"},
 		{"long answer", parts(`{"data":{"answer":"` + strings.Repeat("x", 64<<10) + `"}}`), arena.OutcomeInvalid, false, "too_large"},
 		{"long text", parts(`{"text":"` + strings.Repeat("x", 65<<10) + `"}`), arena.OutcomeInvalid, false, "too_large"},
 		{"artifact before status", artifacts(`{"artifactId":"a","parts":[{"text":"x"}]}`), arena.OutcomeAnswered, false, "x"},

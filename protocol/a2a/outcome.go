@@ -89,11 +89,11 @@ func readAnswer(found [][]part, outputFormat string) (protocol.Verdict, *arena.A
 			if len(p.Data) == 0 {
 				continue
 			}
-			answer, err := decodeAnswer(p.Data, outputFormat)
+			answer, note, err := decodeAnswer(p.Data, outputFormat)
 			if errors.Is(err, task.ErrNoAnswer) {
 				continue // data of another kind
 			}
-			return judged(answer, err)
+			return judged(answer, note, err)
 		}
 	}
 	for _, parts := range found {
@@ -101,11 +101,11 @@ func readAnswer(found [][]part, outputFormat string) (protocol.Verdict, *arena.A
 			if text == "" {
 				continue
 			}
-			answer, err := decodeAnswer([]byte(text), outputFormat)
+			answer, note, err := decodeAnswer([]byte(text), outputFormat)
 			if err != nil && !errors.Is(err, task.ErrBadAnswer) && !errors.Is(err, errAnswer) {
 				answer, err = &arena.AnswerBody{Answer: text}, nil // plain words
 			}
-			return judged(answer, err)
+			return judged(answer, note, err)
 		}
 	}
 	return invalid("empty_answer", errors.New("no part of the reply holds an answer: send a data part with the member answer, or text"))
@@ -113,14 +113,14 @@ func readAnswer(found [][]part, outputFormat string) (protocol.Verdict, *arena.A
 
 var errAnswer = errors.New("an answer has at most 64 KiB")
 
-func decodeAnswer(data []byte, outputFormat string) (*arena.AnswerBody, error) {
+func decodeAnswer(data []byte, outputFormat string) (answer *arena.AnswerBody, note string, err error) {
 	if len(data) > protocol.MaxBody {
-		return nil, errAnswer
+		return nil, "", errAnswer
 	}
 	return task.DecodeAnswer(data, outputFormat)
 }
 
-func judged(answer *arena.AnswerBody, err error) (protocol.Verdict, *arena.AnswerBody) {
+func judged(answer *arena.AnswerBody, note string, err error) (protocol.Verdict, *arena.AnswerBody) {
 	switch {
 	case errors.Is(err, errAnswer):
 		return invalid("too_large", err)
@@ -129,5 +129,5 @@ func judged(answer *arena.AnswerBody, err error) (protocol.Verdict, *arena.Answe
 	case err != nil:
 		return invalid("bad_json", err)
 	}
-	return protocol.Verdict{Outcome: arena.OutcomeAnswered}, answer
+	return protocol.Verdict{Outcome: arena.OutcomeAnswered, Detail: note}, answer
 }

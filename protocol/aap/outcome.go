@@ -15,7 +15,7 @@ func classify(x protocol.Exchange, outputFormat string) (protocol.Verdict, *aren
 	if v, decided := protocol.Judge(x); decided {
 		return v, nil
 	}
-	answer, err := task.DecodeAnswer(x.Body, outputFormat)
+	answer, note, err := task.DecodeAnswer(x.Body, outputFormat)
 	if err != nil {
 		reason := "bad_json"
 		switch {
@@ -26,5 +26,5 @@ func classify(x protocol.Exchange, outputFormat string) (protocol.Verdict, *aren
 		}
 		return protocol.Verdict{Outcome: arena.OutcomeInvalid, Reason: reason, Detail: protocol.Sentence(err.Error())}, nil
 	}
-	return protocol.Verdict{Outcome: arena.OutcomeAnswered}, answer
+	return protocol.Verdict{Outcome: arena.OutcomeAnswered, Detail: note}, answer
 }

@@ -132,9 +132,6 @@ func badReplies() []string {
 		`{"Answer":"x"}`, `{"answer":"x","ANSWER":"y"}`, `{"answer":"x","Confidence":0.5}`,
 		"{\"answer\":\"\xff\"}", `{"answer":"\ud800"}`, `{"answer":"\udc00\ud800"}`, "{\"answer\":\"a\nb\"}",
 		`{"answer":NaN}`, `{"answer":Infinity}`, `{"answer":1e400}`, `{"answer":01}`, `{"answer":+1}`, `{"answer":.5}`, `{'answer':'x'}`,
-		`{"answer":"x","confidence":1.1}`, `{"answer":"x","confidence":-0.1}`, `{"answer":"x","confidence":"0.5"}`, `{"answer":"x","confidence":1e400}`,
-		`{"answer":"x","tokens":9223372036854775808}`, `{"answer":"x","tokens":-1}`, `{"answer":"x","tokens":1.5}`, `{"answer":"x","latency_ms":-1}`,
-		`{"answer":"x","reasoning":1}`, `{"answer":"x","tools_used":"none"}`, `{"answer":"x","subagents_used":[1]}`,
 		`{"answer":"x","mood":` + deep + `}`, deep, `{"answer":"x","mood":` + strings.Repeat(`[`, 32) + strings.Repeat(`]`, 32) + `}`,
 	}
 }

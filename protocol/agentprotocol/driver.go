@@ -289,34 +289,34 @@ func (d *Driver) apply(o *outcome, c *call, m message) {
 		})
 		return
 	}
-	answer, reason, err := readResult(p.Result, c.a.Task.OutputFormat)
+	answer, note, reason, err := readResult(p.Result, c.a.Task.OutputFormat)
 	if err != nil {
 		o.judge(protocol.Verdict{Outcome: arena.OutcomeInvalid, Reason: reason, Detail: protocol.Sentence(err.Error())})
 		return
 	}
-	o.judge(protocol.Verdict{Outcome: arena.OutcomeAnswered})
+	o.judge(protocol.Verdict{Outcome: arena.OutcomeAnswered, Detail: note})
 	o.Answer = answer
 }
 
 // readResult reads the answer in a response.
-func readResult(result json.RawMessage, outputFormat string) (_ *arena.AnswerBody, reason string, err error) {
-	answer, err := task.DecodeAnswer(result, outputFormat)
+func readResult(result json.RawMessage, outputFormat string) (_ *arena.AnswerBody, note, reason string, err error) {
+	answer, note, err := task.DecodeAnswer(result, outputFormat)
 	switch {
 	case errors.Is(err, task.ErrNoAnswer):
-		return nil, "empty_answer", err
+		return nil, "", "empty_answer", err
 	case errors.Is(err, task.ErrBadAnswer):
-		return nil, "bad_answer", err
+		return nil, "", "bad_answer", err
 	case err != nil:
-		return nil, "bad_json", err
+		return nil, "", "bad_json", err
 	}
 	// What was signed is a double: a longer number is another one by now.
 	var number struct {
 		Answer float64 `json:"answer"`
 	}
 	if strictjson.UnmarshalOpen(result, &number) == nil && math.Abs(number.Answer) >= 1<<53 {
-		return nil, "bad_answer", errors.New("a number of 2^53 or more is sent as a string")
+		return nil, "", "bad_answer", errors.New("a number of 2^53 or more is sent as a string")
 	}
-	return answer, "", nil
+	return answer, note, "", nil
 }
 
 // verdictOf returns the outcome of an error message (text, "Error Codes").

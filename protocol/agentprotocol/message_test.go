@@ -320,7 +320,7 @@ func FuzzReadMessage(f *testing.F) {
 			_, _ = readRequest(m.Payload)
 		case TypeResponse:
 			if p, err := readResponse(m.Payload); err == nil {
-				_, _, _ = readResult(p.Result, "json")
+				_, _, _, _ = readResult(p.Result, "json")
 			}
 		case TypeError:
 			if p, err := readError(m.Payload); err == nil && verdictOf(p).Reason == "" {

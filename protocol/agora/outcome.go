@@ -51,9 +51,9 @@ func byCode(code string) protocol.Verdict {
 // readAnswer reads the body of a good reply. In plain words an answer need not
 // be JSON: then the words are the answer.
 func readAnswer(body string, plain bool, outputFormat string) (protocol.Verdict, *arena.AnswerBody) {
-	answer, err := task.DecodeAnswer([]byte(body), outputFormat)
+	answer, note, err := task.DecodeAnswer([]byte(body), outputFormat)
 	if err == nil {
-		return protocol.Verdict{Outcome: arena.OutcomeAnswered}, answer
+		return protocol.Verdict{Outcome: arena.OutcomeAnswered, Detail: note}, answer
 	}
 	var said struct {
 		Error *string `json:"error"`

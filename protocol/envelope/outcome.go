@@ -24,7 +24,7 @@ func judgeResult(payload []byte, outputFormat string) (protocol.Verdict, *arena.
 	case ResultCancelled:
 		return protocol.Verdict{Outcome: arena.OutcomeUnavailable, Reason: "result_cancelled", Detail: "the agent has cancelled"}, nil
 	}
-	answer, err := task.DecodeAnswer(r.Output, outputFormat)
+	answer, note, err := task.DecodeAnswer(r.Output, outputFormat)
 	switch {
 	case err == nil:
 		if !isNull(r.Metrics) {
@@ -33,7 +33,7 @@ func judgeResult(payload []byte, outputFormat string) (protocol.Verdict, *arena.
 		if !isNull(r.Artifacts) {
 			answer.Artifacts = r.Artifacts
 		}
-		return protocol.Verdict{Outcome: arena.OutcomeAnswered}, answer
+		return protocol.Verdict{Outcome: arena.OutcomeAnswered, Detail: note}, answer
 	case errors.Is(err, task.ErrNoAnswer):
 		return invalid("empty_answer", err), nil
 	case errors.Is(err, task.ErrBadAnswer):

@@ -151,13 +151,13 @@ func Renumber(body []byte, attempt int) ([]byte, error) {
 
 // reply is the body of a reply: AAP, "Response format".
 type reply struct {
-	Answer        json.RawMessage   `json:"answer"`
-	Confidence    *float64          `json:"confidence"`
-	Reasoning     string            `json:"reasoning"`
-	SubagentsUsed []string          `json:"subagents_used"`
-	ToolsUsed     []string          `json:"tools_used"`
-	Tokens        *strictjson.Whole `json:"tokens"`
-	LatencyMS     *float64          `json:"latency_ms"`
+	Answer        json.RawMessage `json:"answer"`
+	Confidence    json.RawMessage `json:"confidence"`
+	Reasoning     json.RawMessage `json:"reasoning"`
+	SubagentsUsed json.RawMessage `json:"subagents_used"`
+	ToolsUsed     json.RawMessage `json:"tools_used"`
+	Tokens        json.RawMessage `json:"tokens"`
+	LatencyMS     json.RawMessage `json:"latency_ms"`
 }
 
 // ErrNoAnswer and ErrBadAnswer distinguish a reply without an answer, and with one of
@@ -171,31 +171,53 @@ var (
 // exponent, as JavaScript does.
 const maxWholeDigits = 21
 
-// DecodeAnswer reads a reply strictly: duplicate members, other spellings of
-// known names and wrong types are refused, unknown members are passed over
-// (threat R5).
-func DecodeAnswer(body []byte, outputFormat string) (*arena.AnswerBody, error) {
+// DecodeAnswer reads a reply strictly: duplicate members and other spellings of
+// known names are refused, unknown members are passed over (threat R5). A claim
+// beside the answer that is not what it must be is dropped; note says which, for the
+// request log.
+func DecodeAnswer(body []byte, outputFormat string) (answer *arena.AnswerBody, note string, err error) {
 	var r reply
-	err := strictjson.UnmarshalOpen(body, &r,
+	err = strictjson.UnmarshalOpen(body, &r,
 		"answer", "confidence", "reasoning", "subagents_used", "tools_used", "tokens", "latency_ms")
 	if err != nil {
-		return nil, fmt.Errorf("the body is not the JSON of a reply: %w", err)
+		return nil, "", fmt.Errorf("the body is not the JSON of a reply: %w", err)
 	}
 	text, err := answerText(r.Answer, outputFormat)
-	switch {
-	case err != nil:
-		return nil, err
-	case r.Confidence != nil && (*r.Confidence < 0 || *r.Confidence > 1):
-		return nil, errors.New("confidence is not in 0..1")
-	case r.Tokens != nil && *r.Tokens < 0:
-		return nil, errors.New("tokens is negative")
-	case r.LatencyMS != nil && *r.LatencyMS < 0:
-		return nil, errors.New("latency_ms is negative")
+	if err != nil {
+		return nil, "", err
 	}
-	return &arena.AnswerBody{
-		Answer: text, Confidence: r.Confidence, Reasoning: r.Reasoning, SubagentsUsed: r.SubagentsUsed,
-		ToolsUsed: r.ToolsUsed, Tokens: (*int64)(r.Tokens), LatencyMS: r.LatencyMS,
-	}, nil
+	var c claims
+	atLeastZero := func(n float64) bool { return n >= 0 }
+	answer = &arena.AnswerBody{
+		Answer:        text,
+		Confidence:    claim(&c, r.Confidence, "confidence must be a number of 0 to 1", func(n float64) bool { return n >= 0 && n <= 1 }),
+		Reasoning:     *cmp.Or(claim[string](&c, r.Reasoning, "reasoning must be a text", nil), new("")),
+		SubagentsUsed: *cmp.Or(claim[[]string](&c, r.SubagentsUsed, "subagents_used must be a list of texts", nil), new([]string)),
+		ToolsUsed:     *cmp.Or(claim[[]string](&c, r.ToolsUsed, "tools_used must be a list of texts", nil), new([]string)),
+		Tokens:        (*int64)(claim(&c, r.Tokens, "tokens must be a whole number of 0 or more", func(n strictjson.Whole) bool { return n >= 0 })),
+		LatencyMS:     claim(&c, r.LatencyMS, "latency_ms must be a number of 0 or more", atLeastZero),
+	}
+	if len(c) > 0 {
+		note = "the answer counts; dropped: " + strings.Join(c, ", ")
+	}
+	return answer, note, nil
+}
+
+// claims are what is wrong with the claims of a reply.
+type claims []string
+
+// claim returns what a reply states beside its answer, nil if it does not or if
+// that is not as it must be.
+func claim[T any](wrong *claims, raw json.RawMessage, must string, fits func(T) bool) *T {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	var v T
+	if strictjson.Unmarshal(raw, &v) != nil || fits != nil && !fits(v) {
+		*wrong = append(*wrong, must)
+		return nil
+	}
+	return &v
 }
 
 // answerText returns the text to judge: the text of a string, the literal of a
