@@ -9,20 +9,27 @@ import (
 )
 
 // NameKeys returns the forms under which a name is unique: two names that share
-// one of them look alike. The first ignores case. The other two are skeletons
-// as in Unicode TS 39, with a table of the letters and signs that look like
-// Latin ones: one ignores case, too, and the other does not, and so takes a
-// capital I for a small l. All of them follow NFKC.
+// one of them look alike. The first ignores case. The others are skeletons as in
+// Unicode TS 39, with a table of the letters and signs that look like Latin ones:
+// one ignores case, too, one compares the names in capitals, and one minds case, and
+// so takes a capital I for a small l. All of them follow NFKC and ignore spaces and
+// invisible characters.
 func NameKeys(name string) []string {
-	plain := strings.Join(strings.Fields(strings.Map(drop, norm.NFKC.String(name))), " ")
+	name = strings.Map(drop, name)
+	plain := strings.Map(drop, norm.NFKC.String(name))
+	look := strings.Map(drop, norm.NFKC.String(latin.Replace(name))) // NFKC makes a sigma of the lunate one, which looks like a C
 	fold := func(s string) string { return norm.NFKC.String(cases.Fold().String(s)) }
-	folded := fold(latin.Replace(fold(latin.Replace(plain))))
-	return []string{"case " + fold(plain), "fold " + folded, "look " + strings.ReplaceAll(latin.Replace(plain), "I", "l")}
+	return []string{
+		"case " + fold(plain),
+		"fold " + fold(latin.Replace(fold(latin.Replace(look)))),
+		"caps " + fold(latin.Replace(strings.ToUpper(look))),
+		"look " + strings.ReplaceAll(latin.Replace(look), "I", "l"),
+	}
 }
 
-// drop removes the invisible characters that names may hold.
+// drop removes spaces and the invisible characters that names may hold.
 func drop(r rune) rune {
-	if unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point) || r == '\u2800' {
+	if unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == '\u2800' {
 		return -1
 	}
 	return r

@@ -39,6 +39,15 @@ func TestNameKeys(t *testing.T) {
 		{"Kim", "\u212aim"}, // Kelvin
 		{"Isaac", "lsaac"},
 		{"ISAAC", "isaac"},
+		{"Champion", "ϹHAMPION"},    // lunate sigma
+		{"Champion", "CHAMΡION"},    // Greek rho
+		{"BOB", "вов"},              // alike in capitals
+		{"Ada", "A\u200ada"},        // hair space
+		{"Ada", "Ada\ufe0f"},        // variation selector
+		{"Ada", "Ada\u180b"},        // Mongolian variation selector
+		{"Ada", "A\U000e0100da"},    // ideographic variation selector
+		{"Ada Bot", "Ada\u3000Bot"}, // ideographic space
+		{"Ada Bot", "AdaBot"},
 	} {
 		if !alike(pair[0], pair[1]) {
 			t.Errorf("%q and %q are not alike: %q, %q", pair[0], pair[1], plaintext.NameKeys(pair[0]), plaintext.NameKeys(pair[1]))

@@ -19,10 +19,23 @@ func CheckLine(field, s string) error {
 	if err := checkRunes(field, s, ""); err != nil {
 		return err
 	}
+	before := ' '
+	for _, r := range s {
+		if unicode.Is(unicode.Variation_Selector, r) && !varies(before) {
+			return arena.Invalid(field, "must not contain the character %s", fmt.Sprintf("U+%04X", r))
+		}
+		before = r
+	}
 	if s != "" && !strings.ContainsFunc(s, visible) {
 		return arena.Invalid(field, "must hold a character that shows")
 	}
 	return nil
+}
+
+// varies reports whether a variation selector behind a character shows: behind
+// symbols, such as emoji, and in keycaps.
+func varies(r rune) bool {
+	return unicode.In(r, unicode.S) || r == '#' || r == '*' || r >= '0' && r <= '9'
 }
 
 // visible reports whether a character alone leaves a mark on a page. The empty

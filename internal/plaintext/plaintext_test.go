@@ -13,6 +13,9 @@ func TestCheckLine(t *testing.T) {
 		"":    "",
 		"Ann": "",
 		"\U0001f469\u200d\U0001f680 \u2764\ufe0f": "", // joined emoji
+		"1\ufe0f\u20e3": "", // keycap
+		"Ada\ufe0f":     "U+FE0F",
+		"Ada\u180b":     "U+180B",
 		" Ann":          "space",
 		"a\nb":          "U+000A",
 		"a\u200bb":      "U+200B",
