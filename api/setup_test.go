@@ -88,7 +88,6 @@ type parts struct {
 		match.Publisher
 		registry.Publisher
 	}
-	Wake   func()
 	Limits quota.Limits
 
 	Defaults      func(arena.Settings) arena.Settings
@@ -137,7 +136,7 @@ func testOptions(t testing.TB) parts {
 	noRehearsal := func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
 		return arena.RehearsalReport{}, errors.New("no stage")
 	}
-	return parts{db: &store.Store{}, SignupMode: account.SignupOpen, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Rehearse: noRehearsal, Publisher: &publisher{}, Wake: func() {}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
+	return parts{db: &store.Store{}, SignupMode: account.SignupOpen, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Rehearse: noRehearsal, Publisher: &publisher{}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
 		Handlers: Handlers{
 			Tasks:  fakeTasks{},
 			MCP:    func(o Operations) (MCP, error) { return fakeMCP{o}, nil },
@@ -214,7 +213,7 @@ func (o parts) build(t testing.TB) Options {
 	always, _ := arena.OwnerLinkKinds()
 	matches := match.New(match.Options{
 		GroupBy: always,
-		Store:   o.db, Engine: unplayed{o.db.Matches}, Rescorer: rescorer{}, Publisher: o.Publisher, Wake: o.Wake, CheckSettings: o.CheckSettings,
+		Store:   o.db, Engine: unplayed{o.db.Matches, o.Publisher}, Rescorer: rescorer{}, Publisher: o.Publisher, CheckSettings: o.CheckSettings,
 		Challenges: o.Quotas.Challenge, Challenged: o.Quotas.Challenged, Judging: o.Quotas.Judging, Now: o.Now, Rand: seeds{}, Logger: o.Logger,
 	})
 	o.Services.Matches = matches
@@ -248,11 +247,18 @@ func checkSchedule(s string) error {
 	return nil
 }
 
-// unplayed is an engine that only stores matches.
-type unplayed struct{ *store.Matches }
+// unplayed is an engine that only stores and publishes matches.
+type unplayed struct {
+	*store.Matches
+	match.Publisher
+}
 
 func (u unplayed) Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
-	return u.CreateMatch(ctx, m, e, audit...)
+	e, err := u.CreateMatch(ctx, m, e, audit...)
+	if err == nil {
+		u.Publish(m.League, e)
+	}
+	return e, err
 }
 
 // rescorer reports what it does not do.

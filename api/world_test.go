@@ -28,7 +28,6 @@ type world struct {
 	api    *API
 	store  *store.Store
 	pub    *publisher
-	wakes  atomic.Int64
 	now    atomic.Int64 // unix milliseconds
 	admin  string       // tokens
 	alice  string
@@ -57,7 +56,6 @@ func newWorld(t *testing.T, edit ...func(*parts)) *world {
 	w.store = s
 	o.useStore(t, s)
 	o.Publisher, o.CheckAgent, o.FullCheck = w.pub, w.probe, w.fullCheck
-	o.Wake = func() { w.wakes.Add(1) }
 	for _, e := range edit {
 		e(&o)
 	}

@@ -82,7 +82,6 @@ type Options struct {
 	Store   SchedulerStore
 	Matches Matches
 	GroupBy []arena.UnratedReason // links that make owners one group for rated play
-	Wake    func()                // has due matches claimed
 	Now     func() time.Time
 	Rand    rand.Source // seeds of seasons: agents must not be able to predict it
 	Logger  *slog.Logger
@@ -162,9 +161,6 @@ func (s *Scheduler) Tick(ctx context.Context) error {
 			failed = append(failed, fmt.Errorf("schedule league %s: %w", l.Slug, err))
 		}
 	}
-	if t.created > 0 {
-		s.o.Wake()
-	}
 	return errors.Join(failed...)
 }
 
@@ -185,12 +181,11 @@ func order(leagues []arena.League, source rand.Source) {
 // tick is one look at the leagues.
 type tick struct {
 	Options
-	now     time.Time
-	taken   map[string]int          // seats of agents in matches that are about to start, or kept for one
-	came    map[string]time.Time    // leagues whose schedule has had an occurrence, with the one after it
-	uses    map[string]arena.DayUse // of today, of the agents with a budget that were looked at
-	zones   arena.Zones
-	created int
+	now   time.Time
+	taken map[string]int          // seats of agents in matches that are about to start, or kept for one
+	came  map[string]time.Time    // leagues whose schedule has had an occurrence, with the one after it
+	uses  map[string]arena.DayUse // of today, of the agents with a budget that were looked at
+	zones arena.Zones
 }
 
 // pageSize is the largest page that the store returns.
@@ -274,7 +269,6 @@ func (t *tick) create(ctx context.Context, p arena.MatchPlan) error {
 	if err != nil {
 		return fmt.Errorf("create match %s: %w", p.ID, err)
 	}
-	t.created++
 	return nil
 }
 

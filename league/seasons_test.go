@@ -77,7 +77,7 @@ func (h *seasonWorld) enter(i int) {
 func (h *seasonWorld) tick() {
 	h.t.Helper()
 	s := league.NewScheduler(league.Options{
-		Store: league.NewRows(h.store), Matches: matches(h.t, h.store, h, silence{}, h.clock), Wake: func() {}, Now: h.clock, Rand: rand.NewPCG(uint64(h.now.Unix()), 1),
+		Store: league.NewRows(h.store), Matches: matches(h.t, h.store, h, silence{}, h.clock), Now: h.clock, Rand: rand.NewPCG(uint64(h.now.Unix()), 1),
 		Logger: slog.New(slog.DiscardHandler),
 		Due: func(l arena.League, now time.Time) (bool, time.Time) { // every hour
 			return !l.NextRunAt.IsZero() && !now.Before(l.NextRunAt), now.Truncate(time.Hour).Add(time.Hour)

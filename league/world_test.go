@@ -29,7 +29,6 @@ type world struct {
 	read      []arena.League // as a node has read the leagues; nil: as they are
 	updates   int            // of leagues
 	published []arena.Event
-	woken     int
 	broken    string // slug of a league whose agents cannot be read
 	noShows   []arena.NoShow
 	links     []arena.OwnerLink
@@ -222,6 +221,7 @@ func (w *world) Played(_ context.Context, slug string, day, since time.Time) (ma
 func (w *world) Create(_ context.Context, m arena.Match, e arena.Event, _ ...arena.AuditEntry) (arena.Event, error) {
 	w.matches = append(w.matches, m)
 	e.Seq = 1
+	w.Publish(m.League, e)
 	return e, nil
 }
 
@@ -321,7 +321,7 @@ func matches(t *testing.T, s *store.Store, e match.Engine, p match.Publisher, no
 	always, _ := arena.OwnerLinkKinds()
 	m := match.New(match.Options{
 		GroupBy: always,
-		Store:   s, Engine: e, Rescorer: struct{ match.Rescorer }{}, Publisher: p, Wake: func() {}, CheckSettings: settings.Check,
+		Store:   s, Engine: e, Rescorer: struct{ match.Rescorer }{}, Publisher: p, CheckSettings: settings.Check,
 		Challenges: &tries{}, Challenged: &tries{}, Judging: &tries{}, Now: now, Rand: rand.NewPCG(3, 4), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	return m
@@ -351,7 +351,7 @@ func (w *world) db(t *testing.T) *store.Store {
 func (w *world) options(t *testing.T) league.Options {
 	t.Helper()
 	return league.Options{
-		Store: w, Matches: matches(t, w.db(t), w, w, func() time.Time { return w.now }), Wake: func() { w.woken++ }, Now: func() time.Time { return w.now },
+		Store: w, Matches: matches(t, w.db(t), w, w, func() time.Time { return w.now }), Now: func() time.Time { return w.now },
 		Rand: rand.NewPCG(1, 2), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		// Every five minutes.
 		Due: func(l arena.League, now time.Time) (bool, time.Time) {

@@ -43,8 +43,7 @@ func (s *Service) Create(ctx context.Context, caller arena.Caller, in arena.Matc
 	})
 }
 
-// request schedules a match that a caller asks for and has it claimed when it
-// is due.
+// request schedules a match that a caller asks for.
 func (s *Service) request(ctx context.Context, caller arena.Caller, action string, p arena.MatchPlan) (arena.Match, error) {
 	m, err := s.newMatch(ctx, p)
 	if err != nil {
@@ -54,11 +53,7 @@ func (s *Service) request(ctx context.Context, caller arena.Caller, action strin
 	if err != nil {
 		return arena.Match{}, err
 	}
-	if m, err = s.schedule(ctx, m, audit); err != nil {
-		return arena.Match{}, err
-	}
-	s.o.Wake()
-	return m, nil
+	return s.schedule(ctx, m, audit)
 }
 
 // unrated returns the reason why a match is not rated, "" if it is or its league

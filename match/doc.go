@@ -3,8 +3,8 @@
 //
 // It owns the rules for these operations, the match_scheduled event and the
 // match_void event of matches that end outside a round, and the audit entries
-// about all of it. It leaves who meets whom to league, playing and judging to
-// match/engine, and rows to store.
+// about all of it. It leaves who meets whom to league, storing a new match,
+// playing and judging to match/engine, and rows to store.
 //
 // It imports arena and internal/plaintext. Callers name matches by id and act as
 // an arena.Caller; failures are *arena.Error.

@@ -14,8 +14,9 @@ import (
 )
 
 // Engine stores a new match with the first event of its log and the audit
-// entries about it, and plays the match on this node if it can start at once.
-// agent_not_ready: the budget of an agent does not allow the match.
+// entries about it, publishes the event, and plays the match on this node if it
+// can start at once. agent_not_ready: the budget of an agent does not allow the
+// match.
 type Engine interface {
 	Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 }
@@ -37,7 +38,6 @@ type Options struct {
 	Engine    Engine
 	Rescorer  Rescorer
 	Publisher Publisher
-	Wake      func() // has due matches claimed
 	// CheckSettings lists what is wrong with the settings of a match.
 	CheckSettings func(arena.Settings) []arena.FieldError
 	GroupBy       []arena.UnratedReason // links that make owners one group for rated play
@@ -62,7 +62,7 @@ func New(o Options) *Service {
 // now returns the current time in UTC, truncated to milliseconds.
 func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }
 
-// Schedule stores a match and publishes it. The caller has checked that the
+// Schedule creates a match. The caller has checked that the
 // agents may play it. agent_not_ready: the budget of one of them does not allow it.
 func (s *Service) Schedule(ctx context.Context, p arena.MatchPlan) (arena.Match, error) {
 	m, err := s.newMatch(ctx, p)
@@ -145,8 +145,8 @@ func (s *Service) salt() string {
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(b, s.o.Rand.Uint64()))
 }
 
-// schedule stores and publishes a new match. The result is the match at its
-// creation, though it may have started since.
+// schedule has the engine create a match. The result is the match at its creation,
+// though it may have started since.
 func (s *Service) schedule(ctx context.Context, m arena.Match, audit ...arena.AuditEntry) (arena.Match, error) {
 	body := arena.MatchScheduledBody{League: m.League, StartsAt: m.StartsAt.Format(arena.TimeFormat), Rated: m.Settings.Rated, Unrated: m.UnratedReason}
 	for _, seat := range m.Seats {
@@ -160,7 +160,6 @@ func (s *Service) schedule(ctx context.Context, m arena.Match, audit ...arena.Au
 		return arena.Match{}, err
 	}
 	m.Seq = e.Seq
-	s.o.Publisher.Publish(m.League, e)
 	s.o.Logger.InfoContext(ctx, "match scheduled", "match_id", m.ID, "league", m.League, "seats", len(m.Seats), "rated", m.Settings.Rated)
 	return m, nil
 }

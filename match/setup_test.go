@@ -24,7 +24,6 @@ type fixture struct {
 	now   time.Time
 
 	events []string // published
-	wakes  int
 
 	rescorer                        *rescorer
 	challenges, challenged, judging count
@@ -84,7 +83,11 @@ func (f *fixture) log() *slog.Logger { return slog.New(slog.NewTextHandler(f.t.O
 
 // Create stores a match that waits to be claimed.
 func (f *fixture) Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
-	return f.store.Matches.CreateMatch(ctx, m, e, audit...)
+	e, err := f.store.Matches.CreateMatch(ctx, m, e, audit...)
+	if err == nil {
+		f.Publish(m.League, e)
+	}
+	return e, err
 }
 
 // Publish keeps the events.
@@ -105,7 +108,7 @@ func (f *fixture) options() match.Options {
 	always, _ := arena.OwnerLinkKinds()
 	return match.Options{
 		GroupBy: always,
-		Store:   f.store, Engine: f, Rescorer: f.rescorer, Publisher: f, Wake: func() { f.wakes++ }, CheckSettings: checkSettings,
+		Store:   f.store, Engine: f, Rescorer: f.rescorer, Publisher: f, CheckSettings: checkSettings,
 		Challenges: &f.challenges, Challenged: &f.challenged, Judging: &f.judging, Now: f.clock, Rand: rand.NewPCG(1, 2), Logger: f.log(),
 	}
 }

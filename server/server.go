@@ -385,17 +385,6 @@ func (s *Server) privateHandler() http.Handler {
 	return mux
 }
 
-// wake has a due match claimed at once: by this node, since its runner is the
-// nearest and a race of all nodes would slow it down, or by the others when
-// this one claims no more.
-func (s *Server) wake() {
-	if s.draining.Load() {
-		s.wakeOthers()
-		return
-	}
-	s.runner.Wake()
-}
-
 // wakeOthers makes the engines of the other nodes claim due matches.
 func (s *Server) wakeOthers() {
 	if s.bus != nil {

@@ -106,7 +106,7 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 		seeds = secretSource{}
 	}
 	v.matches = match.New(match.Options{
-		Store: s.store, Engine: s.runner, Rescorer: rescorer, Publisher: s.hub, Wake: s.wake, CheckSettings: s.checkSettings, GroupBy: s.cfg.GroupOwnersBy,
+		Store: s.store, Engine: s.runner, Rescorer: rescorer, Publisher: s.hub, CheckSettings: s.checkSettings, GroupBy: s.cfg.GroupOwnersBy,
 		Challenges: v.quotas.Challenge, Challenged: v.quotas.Challenged, Judging: v.quotas.Judging, Now: time.Now, Rand: seeds, Logger: s.log,
 	})
 	var toOwners account.Mail
@@ -125,7 +125,7 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 		CheckSchedule: checkSchedule, ReadPack: readPack, CheckGame: s.checkGame, Document: api.LeagueDocument, Games: s.games, Now: time.Now,
 	})
 	s.scheduler = league.NewScheduler(league.Options{
-		Store: league.NewRows(s.store), Matches: v.matches, GroupBy: s.cfg.GroupOwnersBy, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
+		Store: league.NewRows(s.store), Matches: v.matches, GroupBy: s.cfg.GroupOwnersBy, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
 		LadderPause: s.opts.LadderPause, EliminationPause: s.opts.EliminationPause,
 	})
 	return v, nil

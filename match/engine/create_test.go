@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/match/engine"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 // maker is a store at which creations can be watched, held up and lost.
@@ -66,7 +68,6 @@ func TestEngine_Create(t *testing.T) {
 	b := newBench(t, right, wrong)
 	k := b.maker()
 	n := b.node("n1", k.use)
-	n.wait(t, k, "claimed")
 	m, e := b.due("m_1")
 	e, err := n.Create(t.Context(), m, e)
 	b.ok(err)
@@ -82,17 +83,13 @@ func TestEngine_Create(t *testing.T) {
 	}
 }
 
-// wait returns when the node creates matches like this, which it shows with
-// those of a league that does not exist.
-func (n *node) wait(t *testing.T, k *maker, how string) {
+// drained returns when the node claims no match that it creates, which it shows
+// with those of a league that does not exist.
+func (n *node) drained(t *testing.T, k *maker) {
 	t.Helper()
-	for {
-		_, err := n.Create(t.Context(), arena.Match{ID: "m_none", League: "none"}, arena.Event{})
-		if err == nil {
+	for how := ""; how != "plain"; how = <-k.creates {
+		if _, err := n.Create(t.Context(), arena.Match{ID: "m_none", League: "none"}, arena.Event{}); err == nil {
 			t.Fatal("there is a match without a league")
-		}
-		if <-k.creates == how {
-			return
 		}
 	}
 }
@@ -126,7 +123,6 @@ func TestEngine_Create_waits(t *testing.T) {
 			b := newBench(t, right, wrong)
 			k := b.maker()
 			n := b.node("n1", k.use, how.change, impatient)
-			n.wait(t, k, "claimed")
 			how.before(b, n, k)
 			m, e := b.due("m_1")
 			_, err := n.Create(t.Context(), m, e)
@@ -150,7 +146,6 @@ func TestEngine_Create_drain(t *testing.T) {
 	b := newBench(t, right, wrong)
 	k := b.maker()
 	n := b.node("n1", k.use, func(o *engine.Options) { o.LeaseTTL = time.Hour })
-	n.wait(t, k, "claimed")
 	k.hold = make(chan struct{})
 	created := make(chan error, 1)
 	go func() {
@@ -161,7 +156,7 @@ func TestEngine_Create_drain(t *testing.T) {
 	<-k.creates
 	stopped := make(chan struct{})
 	go func() { n.stop(); close(stopped) }()
-	n.wait(t, k, "plain") // the drain has begun
+	n.drained(t, k)
 	select {
 	case <-stopped:
 		t.Error("Run returned before the match was given back")
@@ -188,7 +183,6 @@ func TestEngine_Create_lostAnswer(t *testing.T) {
 	k := b.maker()
 	k.claims, k.lost = true, true
 	n := b.node("n1", k.use, lively)
-	n.wait(t, k, "claimed")
 	m, e := b.due("m_1")
 	if _, err := n.Create(t.Context(), m, e); arena.CodeOf(err) != arena.CodeUnavailable {
 		t.Fatalf("creation gives %v", err)
@@ -197,4 +191,87 @@ func TestEngine_Create_lostAnswer(t *testing.T) {
 	if played.Status != arena.MatchFinished || played.Lease.Epoch != 2 || len(b.asked) != 6 {
 		t.Errorf("match is %s at epoch %d after %d requests", played.Status, played.Lease.Epoch, len(b.asked))
 	}
+}
+
+// A match's first event is published before any other, also if the run could
+// overtake it: the publisher waits until nothing else can happen.
+func TestEngine_Create_publishesFirst(t *testing.T) {
+	t.Parallel()
+	for name, claims := range map[string]bool{"claimed as it is created": true, "claimed before its creation returns": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := storetest.SQLite(t)
+			synctest.Test(t, func(t *testing.T) {
+				b := newBenchOn(t, url, right, wrong)
+				p := &patient{bench: b}
+				n := b.node("n1", func(o *engine.Options) {
+					o.Publisher = p
+					if !claims {
+						o.Store = waiting{o.Store}
+					}
+				})
+				p.wake = n.Wake
+				m, e := b.due("m_1")
+				_, err := n.Create(t.Context(), m, e)
+				b.ok(err)
+				b.over("m_1")
+				if first := b.published[0]; first.Type != arena.EventMatchScheduled {
+					t.Errorf("%s of seq %d is published first", first.Type, first.Seq)
+				}
+			})
+		})
+	}
+}
+
+// A node that creates a match for later claims it when it starts, not at its next
+// sweep.
+func TestEngine_Create_later(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, wrong)
+	idle := make(chan struct{}, 100)
+	n := b.node("n1", func(o *engine.Options) {
+		o.Store, o.Sweep = sleeper{o.Store, idle}, time.Hour
+	})
+	<-idle
+	m, e := b.due("m_1")
+	m.StartsAt = m.StartsAt.Add(50 * time.Millisecond)
+	_, err := n.Create(t.Context(), m, e)
+	b.ok(err)
+	if played, _ := b.over("m_1"); played.StartedAt.Before(m.StartsAt) {
+		t.Errorf("it started %s early", m.StartsAt.Sub(played.StartedAt))
+	}
+}
+
+// sleeper is a store that reports when a node has found nothing to claim.
+type sleeper struct {
+	engine.Store
+	idle chan<- struct{}
+}
+
+func (s sleeper) NextLeaseEnd(ctx context.Context) (time.Time, error) {
+	s.idle <- struct{}{}
+	return s.Store.NextLeaseEnd(ctx)
+}
+
+// patient publishes the first event of a match once every other goroutine of the
+// bubble waits.
+type patient struct {
+	*bench
+	wake func()
+}
+
+func (p *patient) Publish(league string, events ...arena.Event) {
+	if events[0].Type == arena.EventMatchScheduled {
+		p.wake()
+		synctest.Wait()
+	}
+	p.bench.Publish(league, events...)
+}
+
+// waiting is a store that claims no match as it creates it.
+type waiting struct{ engine.Store }
+
+func (w waiting) CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, _ string, _ time.Duration, audit ...arena.AuditEntry) (arena.Event, arena.Lease, error) {
+	e, err := w.CreateMatch(ctx, m, e, audit...)
+	return e, arena.Lease{}, err
 }

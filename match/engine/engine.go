@@ -170,19 +170,25 @@ type Engine struct {
 	o    Options
 	wake chan struct{}
 
-	mu           sync.Mutex
-	runs         map[arena.Lease]*matchRun
-	expected     int                                  // matches that are being created here
-	startCreated func(m arena.Match, asked time.Time) // starts a match that was created here; nil: this node takes none
-	renewal      chan struct{}                        // closed at the next renewal
-	wg           sync.WaitGroup
+	// Create may start a match at any time, so both contexts exist from New on.
+	drain   context.Context //nolint:containedctx // ends when this node drains
+	stop    context.CancelFunc
+	matches context.Context //nolint:containedctx // ends when the grace of open rounds is over
+	cancel  context.CancelCauseFunc
+
+	mu       sync.Mutex
+	runs     map[arena.Lease]*matchRun
+	creating map[string]chan struct{} // by the id of a match; closed when its first event is published
+	renewal  chan struct{}            // closed at the next renewal
+	wg       sync.WaitGroup
 
 	lastTick      atomic.Pointer[time.Time] // of the heartbeat
 	unavailableAt atomic.Pointer[time.Time] // when the storage was last unavailable
 	leaseEnd      leaseEnd                  // used by the claim loop only
 }
 
-// New returns an Engine. It does nothing before Run.
+// New returns an Engine, which plays only matches that it creates until Run is
+// called.
 func New(o Options) *Engine {
 	defaults(&o.LeaseTTL, arena.MatchLease)
 	defaults(&o.Heartbeat, time.Second)
@@ -203,7 +209,12 @@ func New(o Options) *Engine {
 		o.WakeOthers = func() {}
 	}
 	o.Logger = o.Logger.With("component", "engine")
-	return &Engine{o: o, wake: make(chan struct{}, 1), runs: map[arena.Lease]*matchRun{}, renewal: make(chan struct{})}
+	e := &Engine{
+		o: o, wake: make(chan struct{}, 1), runs: map[arena.Lease]*matchRun{}, creating: map[string]chan struct{}{}, renewal: make(chan struct{}),
+	}
+	e.matches, e.cancel = context.WithCancelCause(context.Background())
+	e.drain, e.stop = context.WithCancel(e.matches)
+	return e
 }
 
 // defaults sets v to d if it has no positive value.
@@ -221,6 +232,16 @@ func (e *Engine) Wake() {
 	}
 }
 
+// claimSoon has due matches claimed at once: by this node, which is the nearest, or
+// by the other nodes if this one drains.
+func (e *Engine) claimSoon() {
+	if e.drain.Err() != nil {
+		e.o.WakeOthers()
+		return
+	}
+	e.Wake()
+}
+
 // Playing returns the number of matches that this node plays now.
 func (e *Engine) Playing() int {
 	e.mu.Lock()
@@ -233,17 +254,17 @@ func (e *Engine) Playing() int {
 // Grace it releases the matches whose rounds are still open. Run returns when
 // every match goroutine has ended (threat C8).
 func (e *Engine) Run(ctx context.Context) error {
-	// Matches may outlive ctx by the grace, so they have their own context.
-	matches, cancelMatches := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cancelMatches(nil)
+	defer e.cancel(nil)
+	context.AfterFunc(ctx, func() {
+		e.mu.Lock() // a match that is being created is in wg by now, or is not claimed
+		defer e.mu.Unlock()
+		e.stop()
+	})
 	var heartbeats sync.WaitGroup
-	heartbeatCtx, stopHeartbeat := context.WithCancel(matches)
+	heartbeatCtx, stopHeartbeat := context.WithCancel(e.matches)
 	e.tick()
 	heartbeats.Go(func() { e.heartbeat(heartbeatCtx) })
-
-	e.setStartCreated(func(m arena.Match, asked time.Time) { e.start(ctx, matches, m, asked) })
-	e.claimLoop(ctx, matches)
-	e.setStartCreated(nil)
+	e.claimLoop()
 
 	done := make(chan struct{})
 	go func() { e.wg.Wait(); close(done) }()
@@ -253,7 +274,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	case <-done:
 	case <-grace.C:
 		e.o.Logger.Warn("grace is over, open rounds are given back", "matches", e.Playing())
-		cancelMatches(errGraceOver)
+		e.cancel(errGraceOver)
 		<-done
 	}
 	stopHeartbeat()
@@ -262,18 +283,18 @@ func (e *Engine) Run(ctx context.Context) error {
 }
 
 // claimLoop claims due matches when Wake is called, when the next match starts
-// or loses its lease, and at least once per Sweep.
-func (e *Engine) claimLoop(ctx, matches context.Context) {
+// or loses its lease, and at least once per Sweep, until the drain begins.
+func (e *Engine) claimLoop() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for ctx.Err() == nil {
-		more := e.claim(ctx, matches)
+	for e.drain.Err() == nil {
+		more := e.claim(e.drain)
 		if more {
 			continue
 		}
-		timer.Reset(e.untilNextClaim(ctx))
+		timer.Reset(e.untilNextClaim(e.drain))
 		select {
-		case <-ctx.Done():
+		case <-e.drain.Done():
 		case <-e.wake:
 		case <-timer.C:
 		}
@@ -281,7 +302,7 @@ func (e *Engine) claimLoop(ctx, matches context.Context) {
 }
 
 // claim claims and starts due matches, and reports whether there may be more.
-func (e *Engine) claim(ctx, matches context.Context) (more bool) {
+func (e *Engine) claim(ctx context.Context) (more bool) {
 	limit := min(e.capacity(), 64)
 	if limit <= 0 || e.recovering() {
 		return false
@@ -301,7 +322,7 @@ func (e *Engine) claim(ctx, matches context.Context) (more bool) {
 		return false
 	}
 	for _, m := range claimed {
-		e.start(ctx, matches, m, asked)
+		e.start(m, asked)
 	}
 	return len(claimed) == limit
 }
@@ -345,12 +366,11 @@ func (e *Engine) nextLeaseEnd(ctx context.Context) time.Time {
 	return at
 }
 
-// start plays one claimed match in its own goroutine. drain ends when the match
-// should stop after its open round. The lease counts from asked.
-func (e *Engine) start(drain, matches context.Context, m arena.Match, asked time.Time) {
-	ctx, cancel := context.WithCancelCause(matches)
+// start plays one claimed match in its own goroutine. The lease counts from asked.
+func (e *Engine) start(m arena.Match, asked time.Time) {
+	ctx, cancel := context.WithCancelCause(e.matches)
 	mr := &matchRun{
-		engine: e, m: m, stored: slices.Clone(m.Seats), drain: drain, cancel: cancel, correct: map[int]string{}, last: map[string]arena.Answer{},
+		engine: e, m: m, stored: slices.Clone(m.Seats), cancel: cancel, correct: map[int]string{}, last: map[string]arena.Answer{},
 		rand: rand.New(rand.NewPCG(m.Seed, uint64(m.Lease.Epoch))), //nolint:gosec // order of sending, not a secret
 		log:  e.o.Logger.With("match_id", m.ID, "league", m.League),
 	}
@@ -358,6 +378,7 @@ func (e *Engine) start(drain, matches context.Context, m arena.Match, asked time
 	mr.published.Store(m.Seq)
 	e.mu.Lock()
 	e.runs[m.Lease] = mr
+	created, creating := e.creating[m.ID]
 	e.mu.Unlock()
 	// These lines, and those about lost and released leases, show in the logs of
 	// all nodes which node relied on which lease, and when.
@@ -370,12 +391,14 @@ func (e *Engine) start(drain, matches context.Context, m arena.Match, asked time
 			e.mu.Lock()
 			delete(e.runs, lease)
 			e.mu.Unlock()
-			if drain.Err() != nil {
-				e.o.WakeOthers() // the match was released, or its agents are free
-			} else {
-				e.Wake() // its agents are free for another match
-			}
+			e.claimSoon() // the match was released, or its agents are free
 		}()
+		if creating { // its first event may not be published yet
+			select {
+			case <-created:
+			case <-ctx.Done():
+			}
+		}
 		mr.run(ctx)
 	})
 }

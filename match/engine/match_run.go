@@ -27,7 +27,6 @@ type matchRun struct {
 	answers     []arena.Answer          // stored so far: of closed rounds, and of an open round until it is restored
 	last        map[string]arena.Answer // the latest judged one, by agent id
 	correct     map[int]string          // right answers of the rounds opened so far
-	drain       context.Context         //nolint:containedctx // ends when the node drains; the match outlives it on purpose
 	cancel      context.CancelCauseFunc
 	renewed     atomic.Pointer[time.Time] // when the last successful renewal was requested
 	published   atomic.Int64              // highest seq of what this lease published
@@ -78,7 +77,7 @@ func (mr *matchRun) playMatch(ctx context.Context) error {
 	if mr.m.Interruptions >= MaxInterruptions {
 		return &voidError{arena.VoidInterrupted}
 	}
-	if mr.drain.Err() != nil {
+	if mr.engine.drain.Err() != nil {
 		return mr.release(ctx) // claimed just as the drain began
 	}
 	var err error
@@ -105,7 +104,7 @@ func (mr *matchRun) playMatch(ctx context.Context) error {
 			if over && mr.awaitVisible(ctx) {
 				return mr.settle(ctx)
 			}
-			if mr.drain.Err() != nil {
+			if mr.engine.drain.Err() != nil {
 				return mr.release(ctx)
 			}
 			if ctx.Err() != nil {
@@ -273,7 +272,7 @@ func (mr *matchRun) wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-t.C:
 	case <-ctx.Done():
-	case <-mr.drain.Done():
+	case <-mr.engine.drain.Done():
 	}
 }
 
@@ -287,7 +286,7 @@ func (mr *matchRun) awaitVisible(ctx context.Context) bool {
 			mr.stopDelayed()
 			return true
 		}
-		if ctx.Err() != nil || mr.drain.Err() != nil {
+		if ctx.Err() != nil || mr.engine.drain.Err() != nil {
 			return false
 		}
 		mr.wait(ctx, wait)

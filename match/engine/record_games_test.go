@@ -19,9 +19,7 @@ import (
 // playRecorded plays a match that has a record.
 func (b *bench) playRecorded(change func(*arena.Settings)) string {
 	b.t.Helper()
-	k := b.maker()
-	n := b.node("n1", k.use, func(o *engine.Options) { o.Games = saloon{} })
-	n.wait(b.t, k, "claimed")
+	n := b.node("n1", func(o *engine.Options) { o.Games = saloon{} })
 	m, e := b.due("m_1")
 	change(&m.Settings)
 	_, err := n.Create(b.t.Context(), m, e)
@@ -213,9 +211,7 @@ func TestEngine_countsGames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, column(1), tt.b)
-			k := b.maker()
-			n := b.node("n1", k.use, func(o *engine.Options) { o.Games = saloon{} })
-			n.wait(b.t, k, "claimed")
+			n := b.node("n1", func(o *engine.Options) { o.Games = saloon{} })
 			m, e := b.due("m_1")
 			connectFour(2)(&m.Settings)
 			m.UnratedReason = tt.reason

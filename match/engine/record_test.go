@@ -51,9 +51,7 @@ func (b *bench) signed(rows record.Rows) (file, payload []byte) {
 func TestEngine_record_after_erasure(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
-	k := b.maker()
-	n := b.node("n1", k.use)
-	n.wait(t, k, "claimed")
+	n := b.node("n1")
 	m, e := b.due("m_1")
 	_, err := n.Create(t.Context(), m, e)
 	b.ok(err)

@@ -262,7 +262,7 @@ func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*sea
 	written.Seats = changedSeats(mr.stored, judged.Seats)
 	// A match that cannot have another round ends once this one is stored.
 	var stop error
-	if !end.Over && end.Void == "" && mr.m.Settings.Break <= 0 && mr.drain.Err() == nil {
+	if !end.Over && end.Void == "" && mr.m.Settings.Break <= 0 && mr.engine.drain.Err() == nil {
 		next, stop = mr.pickTask(ctx, after, result.State)
 	}
 	if next != nil {
