@@ -135,9 +135,6 @@ type SeasonOptions struct {
 	Table func(arena.Season, []arena.Pairing) []arena.TableRow
 	// Card draws a season of a league with this title as a PNG.
 	Card func(s arena.Season, league string) ([]byte, error)
-	// NextRun returns the first occurrence of a cron expression in UTC after a
-	// time, or the zero time when there is none.
-	NextRun func(expression string, after time.Time) time.Time
 }
 
 // AnalysisOptions evaluate stored results.
@@ -242,7 +239,7 @@ func newResources(o Options) resources {
 		judges:   &judgeHandlers{rows: o.Store, visible: o.Matches.Visible, input: o.Judges.Input, health: o.Judges.Health},
 		lobby:    &lobbyHandlers{rows: o.Store, visible: o.Matches.Visible, matches: matches, now: now},
 		banner:   &bannerHandlers{rows: o.Store, now: now},
-		calendar: &calendarHandlers{rows: o.Store, next: o.Seasons.NextRun, now: now},
+		calendar: &calendarHandlers{rows: o.Store, now: now},
 		analysis: &analysisHandlers{rows: o.Store, anomalies: o.Analysis.Anomalies, ratings: o.Analysis.VerifyRatings},
 		audit:    &auditHandlers{rows: o.Store, now: now, log: o.Logger},
 		node:     &nodeHandlers{Node: o.Node, rows: o.Store, visible: o.Matches.Visible, matches: matches, startedAt: o.Now(), now: now, log: o.Logger},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/schedule"
 )
 
 // seasonHandlers serve the routes of seasons.
@@ -153,7 +154,6 @@ const timesShown = 3
 // calendarHandlers serve the calendar of seasons.
 type calendarHandlers struct {
 	rows Rows
-	next func(expression string, after time.Time) time.Time // occurrence of a schedule; zero: there is none
 	now  func() time.Time
 }
 
@@ -244,7 +244,7 @@ func (h *calendarHandlers) ahead(l arena.League, from, to, now time.Time) []cale
 	}
 	var items []calendarItem
 	for {
-		at := h.next(l.Schedule, after)
+		at := schedule.Next(l.Schedule, after)
 		if at.IsZero() || !at.Before(to) {
 			return items
 		}

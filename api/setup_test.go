@@ -152,7 +152,7 @@ func testOptions(t testing.TB) parts {
 		},
 		Services: Services{Votes: struct{ Votes }{}},
 		Votes:    VoteOptions{Secret: []byte("secret")},
-		Seasons: SeasonOptions{NextRun: nextRun, Card: func(s arena.Season, league string) ([]byte, error) {
+		Seasons: SeasonOptions{Card: func(s arena.Season, league string) ([]byte, error) {
 			return fmt.Appendf(nil, "picture of season %d in %s", s.No, league), nil
 		}, Table: func(s arena.Season, _ []arena.Pairing) []arena.TableRow {
 			return []arena.TableRow{{Rank: 1, AgentID: s.Entrants[0].AgentID}}
@@ -227,7 +227,7 @@ func (o parts) build(t testing.TB) Options {
 	o.Export = func(context.Context, io.Writer, string) error { return nil }
 	o.Services.Leagues = league.NewService(league.ServiceOptions{
 		Store: o.db, Entries: entries, Defaults: o.Defaults, CheckSettings: o.CheckSettings, FitsJudge: fitsJudge,
-		CheckSchedule: checkSchedule, ReadPack: readPack, CheckGame: checkGame, Document: LeagueDocument, Games: game.Builtin{}, Now: o.Now,
+		ReadPack: readPack, CheckGame: checkGame, Document: LeagueDocument, Games: game.Builtin{}, Now: o.Now,
 	})
 	o.Services.Games = gameList{o.db.Packs}
 	return o.Options
@@ -238,13 +238,6 @@ func fitsJudge(spec arena.JudgeSpec, task arena.Task) string {
 		return "it has no number"
 	}
 	return ""
-}
-
-func checkSchedule(s string) error {
-	if len(strings.Fields(s)) != 5 {
-		return errors.New("want five fields")
-	}
-	return nil
 }
 
 // unplayed is an engine that only stores and publishes matches.
@@ -441,15 +434,6 @@ func checkKey(text string) (string, ed25519.PublicKey, error) {
 		return "", nil, errors.New("is not a key in hexadecimal")
 	}
 	return strings.ToLower(text), key, nil
-}
-
-// nextRun supports two schedules: Fridays at six, and every minute.
-func nextRun(expression string, after time.Time) time.Time {
-	at := after.Truncate(time.Minute).Add(time.Minute)
-	for expression == "0 18 * * 5" && (at.Weekday() != time.Friday || at.Hour() != 18 || at.Minute() != 0) {
-		at = at.Add(time.Minute)
-	}
-	return at
 }
 
 // serveSDKList serves a list of SDK packages and none of them.

@@ -6,8 +6,8 @@
 // league, Tasks which task a round has, and the Scheduler looks at every running
 // league and has its matches created (docs/rules.md, section 8).
 //
-// It leaves the rules of settings to league/settings, pairings to
-// league/format, packs and generators to league/pack, matches to match,
-// points and ratings to scoring, storage to store, and the clock of schedules
-// (cron) to server, which calls Tick.
+// It leaves the rules of settings to league/settings, cron expressions to
+// league/schedule, pairings to league/format, packs and generators to
+// league/pack, matches to match, points and ratings to scoring, storage to
+// store, and the intervals of Tick to server.
 package league

@@ -85,9 +85,6 @@ type Options struct {
 	Now     func() time.Time
 	Rand    rand.Source // seeds of seasons: agents must not be able to predict it
 	Logger  *slog.Logger
-	// Due reports, for a league with a schedule, whether an occurrence has come
-	// that l.NextRunAt still names, and when the next one after now is.
-	Due func(l arena.League, now time.Time) (due bool, next time.Time)
 
 	LadderPause      time.Duration // least pause of an agent between two duels of a ladder; 0: 5 s
 	EliminationPause time.Duration // between two matches of an elimination league without a schedule; 0: 60 s

@@ -79,9 +79,6 @@ func (h *seasonWorld) tick() {
 	s := league.NewScheduler(league.Options{
 		Store: league.NewRows(h.store), Matches: matches(h.t, h.store, h, silence{}, h.clock), Now: h.clock, Rand: rand.NewPCG(uint64(h.now.Unix()), 1),
 		Logger: slog.New(slog.DiscardHandler),
-		Due: func(l arena.League, now time.Time) (bool, time.Time) { // every hour
-			return !l.NextRunAt.IsZero() && !now.Before(l.NextRunAt), now.Truncate(time.Hour).Add(time.Hour)
-		},
 	})
 	h.ok(s.Tick(h.t.Context()))
 }

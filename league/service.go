@@ -9,6 +9,7 @@ import (
 	"github.com/agora-arena/arena/internal/plaintext"
 	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/league/game/rules"
+	"github.com/agora-arena/arena/league/schedule"
 	"github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/store"
 )
@@ -24,8 +25,6 @@ type ServiceOptions struct {
 	// FitsJudge returns why a judge could find no answer to a task right, "" if
 	// it could.
 	FitsJudge func(arena.JudgeSpec, arena.Task) string
-	// CheckSchedule rejects a text that is not a cron expression.
-	CheckSchedule func(expression string) error
 	// ReadPack reads a task pack. The error is for a file that cannot be used
 	// at all; its format and names are returned beside it.
 	ReadPack func(in arena.PackImport) (arena.PackContents, error)
@@ -171,7 +170,7 @@ func (s *Service) check(ctx context.Context, l arena.League, g *rules.Info) erro
 		return &arena.Error{Code: arena.CodeInvalid, Message: "validation failed", Fields: fields}
 	}
 	if l.Schedule != "" {
-		if err := s.o.CheckSchedule(l.Schedule); err != nil {
+		if err := schedule.Check(l.Schedule, s.now()); err != nil {
 			return arena.Invalid("schedule", "must be a cron expression: %v", err)
 		}
 	}

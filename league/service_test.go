@@ -3,7 +3,6 @@ package league_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -39,12 +38,6 @@ type office struct {
 func officeOptions(s *store.Store, e *league.Entries) league.ServiceOptions {
 	return league.ServiceOptions{
 		Store: s, Entries: e, Defaults: settings.Defaults, CheckSettings: settings.Check, FitsJudge: settings.FitsJudge,
-		CheckSchedule: func(expression string) error {
-			if expression == "never" {
-				return errors.New("it never comes")
-			}
-			return nil
-		},
 		ReadPack: func(in arena.PackImport) (arena.PackContents, error) {
 			return pack.Read(pack.Source{Format: in.Format, Map: in.Map, Data: in.Data}, pack.DefaultLimits())
 		},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/schedule"
 )
 
 // gathers reports whether an elimination orders its next match now or else, where
@@ -53,10 +54,9 @@ func (t *tick) roundDue(ctx context.Context, s *season, ordered []arena.Pairing)
 
 // gatheringDue reports whether the next match of an elimination is due, by its
 // schedule or a pause after the match before, and since or from when, where it is known.
-func (t *tick) gatheringDue(ctx context.Context, s *season, scheduled bool) (due bool, at time.Time, err error) {
+func (t *tick) gatheringDue(ctx context.Context, s *season, scheduled bool) (now bool, at time.Time, err error) {
 	if scheduled {
-		due, _ = t.Due(s.league, t.now)
-		return due, s.league.NextRunAt, nil
+		return due(s.league, t.now), s.league.NextRunAt, nil
 	}
 	live, err := t.Store.LiveMatches(ctx, s.League)
 	if err != nil {
@@ -85,22 +85,28 @@ func (t *tick) gatheringDue(ctx context.Context, s *season, scheduled bool) (due
 
 // occurrence reports whether an occurrence of the league's schedule has come and is
 // not taken yet. A missed one is taken late.
-func (t *tick) occurrence(ctx context.Context, l arena.League) (due bool, err error) {
-	due, next := t.Due(l, t.now)
-	if !due {
+func (t *tick) occurrence(ctx context.Context, l arena.League) (taken bool, err error) {
+	if !due(l, t.now) {
 		return false, nil
 	}
+	next := schedule.Next(l.Schedule, t.now)
 	t.came[l.Slug] = next
 	if _, err := t.Store.UpdateLeague(ctx, l.Slug, func(stored *arena.League) error {
 		// Another node may be in this very tick (threat C3).
-		if due = stored.NextRunAt.Equal(l.NextRunAt); due {
+		if taken = stored.NextRunAt.Equal(l.NextRunAt); taken {
 			stored.NextRunAt = next
 		}
 		return nil
 	}); err != nil {
 		return false, fmt.Errorf("claim the occurrence: %w", err)
 	}
-	return due, nil
+	return taken, nil
+}
+
+// due reports whether an occurrence of a league's schedule has come. A league that
+// was just given a schedule waits for the first.
+func due(l arena.League, now time.Time) bool {
+	return !l.NextRunAt.IsZero() && !now.Before(l.NextRunAt)
 }
 
 // nextOccurrence is the occurrence that a league with a schedule waits for. One that
@@ -111,8 +117,8 @@ func (t *tick) nextOccurrence(l arena.League) time.Time {
 	if next, came := t.came[l.Slug]; came {
 		return next
 	}
-	_, next := t.Due(l, t.now)
-	if _, second := t.Due(l, next); l.NextRunAt.IsZero() || l.NextRunAt.After(second) {
+	next := schedule.Next(l.Schedule, t.now)
+	if l.NextRunAt.IsZero() || l.NextRunAt.After(schedule.Next(l.Schedule, next)) {
 		return next
 	}
 	return l.NextRunAt

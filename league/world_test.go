@@ -353,11 +353,6 @@ func (w *world) options(t *testing.T) league.Options {
 	return league.Options{
 		Store: w, Matches: matches(t, w.db(t), w, w, func() time.Time { return w.now }), Now: func() time.Time { return w.now },
 		Rand: rand.NewPCG(1, 2), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		// Every five minutes.
-		Due: func(l arena.League, now time.Time) (bool, time.Time) {
-			due := !l.NextRunAt.IsZero() && !now.Before(l.NextRunAt)
-			return due, now.Truncate(5 * time.Minute).Add(5 * time.Minute)
-		},
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agora-arena/arena/internal/backup"
 	"github.com/agora-arena/arena/internal/backup/s3"
+	"github.com/agora-arena/arena/league/schedule"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -58,10 +59,10 @@ func parseBackupSchedule(v string, to *backup.Schedule) error {
 	if !strings.Contains(v, " ") {
 		return errors.New("is neither an interval of 10m to 31d, such as 24h, nor a cron expression such as 0 3 * * *")
 	}
-	if err := checkSchedule(v); err != nil {
+	if err := schedule.Check(v, time.Now()); err != nil {
 		return err
 	}
-	*to = func(after time.Time) time.Time { return nextRun(v, after) }
+	*to = func(after time.Time) time.Time { return schedule.Next(v, after) }
 	return nil
 }
 

@@ -3,11 +3,8 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"strings"
 	"time"
-	_ "time/tzdata" // schedules may have a zone where the system has none
 
 	"github.com/robfig/cron/v3"
 
@@ -182,43 +179,4 @@ func (l cronLogger) Info(string, ...any) {}
 
 func (l cronLogger) Error(err error, msg string, _ ...any) {
 	l.log.Error("job panicked", "cause", msg, "error", err)
-}
-
-// parseSchedule reads a cron expression of five fields, in UTC or in the zone of
-// a CRON_TZ=Area/City before it.
-func parseSchedule(expression string) (cron.Schedule, error) {
-	zoned := strings.HasPrefix(expression, "CRON_TZ=") || strings.HasPrefix(expression, "TZ=")
-	if zoned && !strings.Contains(expression, " ") { // the parser panics
-		return nil, errors.New("there is no expression after the time zone")
-	}
-	return cron.ParseStandard(expression) //nolint:wrapcheck // both callers do
-}
-
-// checkSchedule rejects what is not a schedule.
-func checkSchedule(expression string) error {
-	schedule, err := parseSchedule(expression)
-	if err != nil {
-		return fmt.Errorf("not a cron expression: %w", err)
-	}
-	if schedule.Next(time.Now().UTC()).IsZero() {
-		return errors.New("it never comes")
-	}
-	return nil
-}
-
-// due reports whether an occurrence of a league's schedule has come and when the
-// next one is. A league that was just given a schedule waits for the first.
-func due(l arena.League, now time.Time) (bool, time.Time) {
-	next := nextRun(l.Schedule, now)
-	return !next.IsZero() && !l.NextRunAt.IsZero() && !now.Before(l.NextRunAt), next
-}
-
-// nextRun returns the first occurrence of a schedule after a time, zero when
-// there is none.
-func nextRun(expression string, after time.Time) time.Time {
-	schedule, err := parseSchedule(expression)
-	if err != nil {
-		return time.Time{} // refused when it was set
-	}
-	return schedule.Next(after.UTC())
 }

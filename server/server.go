@@ -343,7 +343,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		Matches:  api.MatchOptions{Visible: s.visible, Viewers: s.hub.Viewers, Record: s.record, Card: cards.Draw, Notation: s.notation},
 		Votes:    api.VoteOptions{Secret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https"},
 		Judges:   api.JudgeOptions{Input: engine.JudgeInput, Health: scoring.JudgeHealth},
-		Seasons:  api.SeasonOptions{Table: seasonTable, Card: cards.DrawSeason, NextRun: nextRun},
+		Seasons:  api.SeasonOptions{Table: seasonTable, Card: cards.DrawSeason},
 		Analysis: api.AnalysisOptions{Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VerifyRatings: s.store.Ratings.CheckRatings},
 		Export:   services.archive.Write,
 		Node:     api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request, Vitals: facts.Facts},

@@ -122,10 +122,10 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 	}
 	v.leagues = league.NewService(league.ServiceOptions{
 		Store: s.store, Entries: v.entries, Defaults: settings.Defaults, CheckSettings: s.checkSettings, FitsJudge: settings.FitsJudge,
-		CheckSchedule: checkSchedule, ReadPack: readPack, CheckGame: s.checkGame, Document: api.LeagueDocument, Games: s.games, Now: time.Now,
+		ReadPack: readPack, CheckGame: s.checkGame, Document: api.LeagueDocument, Games: s.games, Now: time.Now,
 	})
 	s.scheduler = league.NewScheduler(league.Options{
-		Store: league.NewRows(s.store), Matches: v.matches, GroupBy: s.cfg.GroupOwnersBy, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
+		Store: league.NewRows(s.store), Matches: v.matches, GroupBy: s.cfg.GroupOwnersBy, Now: time.Now, Rand: secretSource{}, Logger: s.log,
 		LadderPause: s.opts.LadderPause, EliminationPause: s.opts.EliminationPause,
 	})
 	return v, nil
