@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/agora-arena/agora-go/modeltext"
@@ -48,7 +50,13 @@ type Model struct {
 	HTTP interface {
 		Do(*http.Request) (*http.Response, error)
 	}
+
+	refused [len(optional)]atomic.Bool // by the endpoint
 }
+
+// optional are the members of a request that some models refuse. A refused one is
+// left out from then on.
+var optional = [...]string{"temperature", "response_format"}
 
 func (s *Judges) model(ctx context.Context, j arena.Judging) ([]arena.Ballot, decision, error) {
 	return s.ask(ctx, j, []juror{{
@@ -68,23 +76,30 @@ func (s *Judges) model(ctx context.Context, j arena.Judging) ([]arena.Ballot, de
 }
 
 // ask sends the document, and once more when the service was busy, broken or
-// late. It returns the body of the reply.
+// late, or refused an optional member. It returns the body of the reply.
 func (m *Model) ask(ctx context.Context, doc string, now func() time.Time) ([]byte, error) {
 	type message struct {
 		Role    string `json:"role"`
 		Content string `json:"content"`
 	}
-	body, err := json.Marshal(struct {
-		Model       string          `json:"model"`
-		Temperature int             `json:"temperature"`
-		Messages    []message       `json:"messages"`
-		Format      json.RawMessage `json:"response_format"`
-	}{m.Name, 0, []message{{"system", modelPrompt}, {"user", doc}}, json.RawMessage(modelSchema)})
-	if err != nil {
-		return nil, fmt.Errorf("encode: %w", err)
+	request := map[string]any{
+		"model": m.Name, "temperature": 0, "messages": []message{{"system", modelPrompt}, {"user", doc}}, "response_format": json.RawMessage(modelSchema),
+	}
+	for i, member := range optional {
+		if m.refused[i].Load() {
+			delete(request, member)
+		}
 	}
 	for try := 1; ; try++ {
+		body, err := json.Marshal(request)
+		if err != nil {
+			return nil, fmt.Errorf("encode: %w", err)
+		}
 		reply, err := m.post(ctx, body, now)
+		if refused, ok := errors.AsType[*refusedError](err); ok && m.leaveOut(request, refused.why) {
+			try = 0 // at most as often as there are optional members
+			continue
+		}
 		var busy *busyError
 		if err == nil || try == modelTries || !errors.As(err, &busy) {
 			return reply, err
@@ -98,6 +113,27 @@ func (m *Model) ask(ctx context.Context, doc string, now func() time.Time) ([]by
 		}
 	}
 }
+
+// leaveOut removes the optional members that a refusal names from a request, and from
+// those to come. It reports whether there were any.
+func (m *Model) leaveOut(request map[string]any, why string) (found bool) {
+	for i, member := range optional {
+		if _, sent := request[member]; sent && strings.Contains(why, member) {
+			delete(request, member)
+			m.refused[i].Store(true)
+			found = true
+		}
+	}
+	return found
+}
+
+// refusedError is a refusal of a request as it is. why is the beginning of the reply.
+type refusedError struct {
+	status int
+	why    string
+}
+
+func (e *refusedError) Error() string { return fmt.Sprintf("status %d", e.status) }
 
 // busyError is a failure after which another try is worth it.
 type busyError struct {
@@ -131,6 +167,9 @@ func (m *Model) post(ctx context.Context, body []byte, now func() time.Time) ([]
 	switch {
 	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode >= http.StatusInternalServerError:
 		return nil, &busyError{retryAfter(resp.Header.Get("Retry-After"), now()), fmt.Errorf("status %d", resp.StatusCode)}
+	case resp.StatusCode == http.StatusBadRequest, resp.StatusCode == http.StatusUnprocessableEntity:
+		why, _ := io.ReadAll(io.LimitReader(resp.Body, modelBody)) // what came says enough
+		return nil, &refusedError{resp.StatusCode, string(why)}
 	case resp.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("status %d", resp.StatusCode)
 	}

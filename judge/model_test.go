@@ -187,6 +187,70 @@ func TestJudges_Model(t *testing.T) {
 	}
 }
 
+// A member that the endpoint refuses is left out, and remembered.
+func TestJudges_Model_refuses(t *testing.T) {
+	t.Parallel()
+	const (
+		temperature = `{"error":{"message":"Unsupported value: 'temperature' does not support 0 with this model.","param":"temperature"}}`
+		format      = `{"error":{"message":"Unknown parameter: response_format"}}`
+	)
+	for name, refuses := range map[string]func(c chat) string{
+		"temperature": func(c chat) string {
+			if c.Temperature != nil {
+				return temperature
+			}
+			return ""
+		},
+		"response_format": func(c chat) string {
+			if c.Format.Type != "" {
+				return format
+			}
+			return ""
+		},
+		"one after the other": func(c chat) string {
+			switch {
+			case c.Temperature != nil:
+				return temperature
+			case c.Format.Type != "":
+				return format
+			}
+			return ""
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var received func() []chat
+			m, received := service(t, func(w http.ResponseWriter, q seen, n int) {
+				if why := refuses(received()[n-1]); why != "" {
+					w.WriteHeader(http.StatusBadRequest)
+					_, _ = io.WriteString(w, why)
+					return
+				}
+				_, _ = io.WriteString(w, winner(longest("", q)))
+			})
+			judges := newJudges(t, &panel{}, withModel(m))
+			for range 2 {
+				if v, err := judges.Judge(t.Context(), judging(modelSpec(), "long", "x")); err != nil || points(v)["a"] != 1000 {
+					t.Fatalf("%+v, %v", v, err)
+				}
+			}
+			all := received()
+			for _, c := range all[len(all)-2:] {
+				if why := refuses(c); why != "" {
+					t.Errorf("asked again what was refused: %s", why)
+				}
+			}
+		})
+	}
+	m, received := service(t, func(w http.ResponseWriter, _ seen, _ int) {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, temperature)
+	})
+	if _, err := newJudges(t, &panel{}, withModel(m)).Judge(t.Context(), judging(modelSpec(), "long", "x")); err == nil || len(received()) > 4 {
+		t.Errorf("%v after %d requests", err, len(received()))
+	}
+}
+
 // Threat F8. Whatever an answer holds, it stays inside its JSON string, cut to
 // 4 KiB; the request has a closed schema and no freedom.
 func TestJudges_Model_request(t *testing.T) {

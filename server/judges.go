@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -31,9 +33,18 @@ func (s *Server) newJudges(drivers map[string]engine.Driver) (*judge.Judges, err
 		if err != nil {
 			return nil, err
 		}
-		o.Model = &judge.Model{URL: s.cfg.JudgeURL.JoinPath("chat", "completions").String(), Name: s.cfg.JudgeModel, Key: s.cfg.JudgeKey, HTTP: client}
+		o.Model = &judge.Model{URL: completions(s.cfg.JudgeURL), Name: s.cfg.JudgeModel, Key: s.cfg.JudgeKey, HTTP: client}
 	}
 	return judge.New(o)
+}
+
+// completions returns the URL of the chat completions of a service, whose base URL
+// may name them already.
+func completions(base *url.URL) string {
+	if strings.HasSuffix(strings.TrimRight(base.Path, "/"), "/chat/completions") {
+		return base.String()
+	}
+	return base.JoinPath("chat", "completions").String()
 }
 
 // askJudge puts one comparison to a judge agent as a match of one round, and

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -21,5 +22,22 @@ func TestServer_CheckSettings(t *testing.T) {
 	}
 	if !named(load(t)) || named(load(t, "ARENA_JUDGE_URL=https://llm.example/v1", "ARENA_JUDGE_MODEL=m")) {
 		t.Error("a language model is checked wrongly")
+	}
+}
+
+func TestCompletions(t *testing.T) {
+	t.Parallel()
+	for base, want := range map[string]string{
+		"https://api.openai.com/v1": "https://api.openai.com/v1/chat/completions", "http://127.0.0.1:11434/v1/": "http://127.0.0.1:11434/v1/chat/completions",
+		"https://example.org/v1/chat/completions":  "https://example.org/v1/chat/completions",
+		"https://example.org/openai?api-version=1": "https://example.org/openai/chat/completions?api-version=1",
+	} {
+		u, err := url.Parse(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := completions(u); got != want {
+			t.Errorf("%s: %s, want %s", base, got, want)
+		}
 	}
 }
