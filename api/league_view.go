@@ -264,6 +264,7 @@ type leagueView struct {
 	SignupUntil      *jsonTime          `json:"signup_until,omitempty" doc:"Entries close at this time; absent: they do not."`
 	ArchivedAt       *jsonTime          `json:"archived_at,omitempty" doc:"Absent: not archived. An archived league is not listed, starts no matches and takes no entries."`
 	Pace             *paceBody          `json:"pace,omitempty" doc:"How often it calls each agent. Absent: as often as its format wants."`
+	CorrectedTasks   int                `json:"corrected_tasks,omitempty" doc:"Questions whose answer was corrected after its matches had used them. Their rounds were judged again; brackets, eliminations and finished seasons stay."`
 	RemovedTasks     int                `json:"removed_tasks,omitempty" doc:"Questions removed from its pack after its matches had used them. Their rounds are void; eliminations and finished seasons stay."`
 }
 
@@ -278,7 +279,7 @@ func viewLeague(l arena.League) leagueView {
 		Schedule: l.Schedule, Entry: viewEntry(l.Entry), FormatOptions: viewOptions(s.Options), Canary: s.Canary, Agents: l.Agents, Drift: l.Drift,
 		CreatedAt: jsonTime(l.CreatedAt), NextRunAt: optionalTime(l.NextRunAt), Note: l.Note.String(), NoteCode: l.Note.Code,
 		Description: l.Description, Prize: l.Prize, RulesText: l.RulesText, SignupUntil: optionalTime(l.SignupUntil),
-		ArchivedAt: optionalTime(l.ArchivedAt), RemovedTasks: l.RemovedTasks,
+		ArchivedAt: optionalTime(l.ArchivedAt), RemovedTasks: l.RemovedTasks, CorrectedTasks: l.CorrectedTasks,
 		Pace: viewPace(s.PaceInForce()),
 	}
 	if l.Note.Code != "" {

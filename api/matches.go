@@ -24,6 +24,7 @@ type Matches interface {
 	Void(ctx context.Context, caller arena.Caller, id, reason string) error
 	Hide(ctx context.Context, caller arena.Caller, id string, round int, agentID, reason string) error
 	Rescore(ctx context.Context, caller arena.Caller, id string) (arena.RescoreReport, error)
+	CorrectTask(ctx context.Context, caller arena.Caller, packID string, n int, preview bool) (arena.TaskCorrection, error)
 	RescoreLeague(ctx context.Context, caller arena.Caller, slug string) (arena.RescoreReport, error)
 	RemoveTask(ctx context.Context, caller arena.Caller, packID string, n int) (arena.TaskRemoval, error)
 	RebuildRatings(ctx context.Context, caller arena.Caller, slug string) (settlements int, err error)

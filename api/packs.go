@@ -39,6 +39,7 @@ type packHandlers struct {
 	}
 	tasks interface {
 		RemoveTask(ctx context.Context, caller arena.Caller, packID string, n int) (arena.TaskRemoval, error)
+		CorrectTask(ctx context.Context, caller arena.Caller, packID string, n int, preview bool) (arena.TaskCorrection, error)
 	}
 	rows Rows
 }
@@ -258,13 +259,14 @@ type packTaskView struct {
 	Difficulty  string    `json:"difficulty,omitempty"`
 	Rounds      int       `json:"rounds" doc:"Rounds that have used it."`
 	RemovedAt   *jsonTime `json:"removed_at,omitempty" doc:"Absent: not removed."`
+	CorrectedAt *jsonTime `json:"corrected_at,omitempty" doc:"Since when played rounds are judged by the answers of replaced_by. Absent: they keep these."`
 	ReplacedBy  int       `json:"replaced_by,omitempty" doc:"The number of the question with its changed text. Absent: it was not changed. A question with neither is in use."`
 }
 
 func viewPackTask(t arena.PackTask) packTaskView {
 	return packTaskView{
 		N: t.N, Description: t.Task.Description, Options: t.Task.Options, Answer: orEmpty(t.Task.Answers), Topic: t.Task.Topic,
-		Difficulty: t.Task.Difficulty, Rounds: t.Rounds, RemovedAt: optionalTime(t.RemovedAt), ReplacedBy: t.ReplacedBy,
+		Difficulty: t.Task.Difficulty, Rounds: t.Rounds, RemovedAt: optionalTime(t.RemovedAt), ReplacedBy: t.ReplacedBy, CorrectedAt: optionalTime(t.CorrectedAt),
 	}
 }
 
@@ -321,6 +323,20 @@ func (h *packHandlers) removeTask(ctx context.Context, in *TaskParam) (*output[a
 		return nil, err
 	}
 	return answer(removal)
+}
+
+type correctTaskInput struct {
+	TaskParam
+
+	Preview bool `query:"preview" doc:"Report what would change, and store nothing."`
+}
+
+func (h *packHandlers) correctTask(ctx context.Context, in *correctTaskInput) (*output[arena.TaskCorrection], error) {
+	correction, err := h.tasks.CorrectTask(ctx, callerOf(ctx), in.ID, in.N, in.Preview)
+	if err != nil {
+		return nil, err
+	}
+	return answer(correction)
 }
 
 const gamesPath = "/v1/games"

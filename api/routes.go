@@ -165,6 +165,7 @@ func routes() []route {
 		{get, "/v1/packs/{id}/tasks", scopeAdmin, 200, "list-pack-tasks", tagPacks, "The questions of a pack, with their use", packRoutes((*packHandlers).listTasks), nil},
 		{patch, "/v1/packs/{id}", scopeAdmin, 200, "update-pack", tagPacks, "Rename a question pack", packRoutes((*packHandlers).rename), nil},
 		{patch, "/v1/packs/{id}/tasks/{n}", scopeAdmin, 200, "update-pack-task", tagPacks, "Change the text of one question; rounds already played keep the old one", packRoutes((*packHandlers).editTask), nil},
+		{post, "/v1/packs/{id}/tasks/{n}/correct", scopeAdmin, 200, "correct-pack-task", tagPacks, "Judge played rounds again by the corrected answer of a question", packRoutes((*packHandlers).correctTask), nil},
 		{del, "/v1/packs/{id}/tasks/{n}", scopeAdmin, 200, "remove-pack-task", tagPacks, "Remove one question; its rounds become void", packRoutes((*packHandlers).removeTask), nil},
 
 		{post, "/v1/matches", scopeOrganize, 201, "create-match", tagMatches, "Schedule a match", matchRoutes((*matchHandlers).create), nil},

@@ -258,15 +258,19 @@ func (u unplayed) Create(ctx context.Context, m arena.Match, e arena.Event, audi
 type rescorer struct{}
 
 func (rescorer) Match(_ context.Context, id string) (arena.RescoreReport, error) {
-	return arena.RescoreReport{Matches: 1, Failed: []string{}, Kept: []arena.KeptMatch{}, Changed: []arena.RescoredMatch{{MatchID: id, Seats: []arena.RescoredSeat{}}}}, nil
+	return arena.RescoreReport{Matches: 1, Failed: []string{}, Kept: []arena.KeptMatch{}, Ratings: []arena.RatingMove{}, Changed: []arena.RescoredMatch{{MatchID: id, Seats: []arena.RescoredSeat{}}}}, nil
 }
 
 func (rescorer) Matches(_ context.Context, _ string, ids []string) (arena.RescoreReport, error) {
-	return arena.RescoreReport{Matches: len(ids), Failed: []string{}, Kept: []arena.KeptMatch{}, Changed: []arena.RescoredMatch{}}, nil
+	return arena.RescoreReport{Matches: len(ids), Failed: []string{}, Kept: []arena.KeptMatch{}, Ratings: []arena.RatingMove{}, Changed: []arena.RescoredMatch{}}, nil
+}
+
+func (rescorer) Preview(_ context.Context, _ string, ids []string, _ map[string][]string) (arena.RescoreReport, error) {
+	return arena.RescoreReport{Matches: len(ids), Failed: []string{}, Kept: []arena.KeptMatch{}, Ratings: []arena.RatingMove{}, Changed: []arena.RescoredMatch{}}, nil
 }
 
 func (rescorer) League(context.Context, string) (arena.RescoreReport, error) {
-	return arena.RescoreReport{Matches: 2, Failed: []string{}, Kept: []arena.KeptMatch{}, Changed: []arena.RescoredMatch{}}, nil
+	return arena.RescoreReport{Matches: 2, Failed: []string{}, Kept: []arena.KeptMatch{}, Ratings: []arena.RatingMove{}, Changed: []arena.RescoredMatch{}}, nil
 }
 
 func (rescorer) Rebuild(context.Context, string, ...func(int) (arena.AuditEntry, error)) (int, error) {

@@ -319,6 +319,9 @@ type League struct {
 	ArchivedAt  time.Time // zero: not archived
 
 	RemovedTasks int // questions removed from its pack after its matches had used them
+	// CorrectedTasks counts the questions whose answer was corrected for rounds of its
+	// matches, too.
+	CorrectedTasks int
 }
 
 // The longest texts of a league, in characters.

@@ -2,6 +2,7 @@ package arena
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 )
 
@@ -60,7 +61,10 @@ type PackTask struct {
 	N         int // in the pack, from 0
 	Task      Task
 	RemovedAt time.Time // zero: not removed
-	Rounds    int       // that have used it
+	// CorrectedAt is since when rounds that were played with the task are judged by the
+	// answers of the one that replaced it; zero: they keep its own.
+	CorrectedAt time.Time
+	Rounds      int // that have used it
 	// ReplacedBy is the number of the task that holds its changed text, 0 if it was
 	// not changed. Number 0 replaces none.
 	ReplacedBy int
@@ -97,6 +101,21 @@ type TaskRemoval struct {
 	Failed      []string `json:"failed" doc:"Ids of matches that could not be judged again. They are unchanged; score them again later."`
 	Settlements int      `json:"settlements" doc:"Settlements whose rating changes are different now."`
 	Leagues     []string `json:"leagues" doc:"Leagues whose matches used the question."`
+}
+
+// SourceOf returns the source of task n of a pack, by which rounds name it.
+func SourceOf(packID string, n int) string { return packID + "/" + strconv.Itoa(n) }
+
+// TaskCorrection reports what judging played rounds by a corrected answer changes.
+type TaskCorrection struct {
+	Preview bool            `json:"preview" doc:"True: nothing was stored."`
+	Leagues []LeagueRescore `json:"leagues" doc:"Leagues whose matches used the question."`
+}
+
+// LeagueRescore is what scoring matches of a league again changes.
+type LeagueRescore struct {
+	League string        `json:"league"`
+	Report RescoreReport `json:"report"`
 }
 
 // PackImport is a file of tasks to import.

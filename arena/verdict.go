@@ -149,7 +149,22 @@ type RescoreReport struct {
 	Changed     []RescoredMatch `json:"changed"`     // those with other points
 	Failed      []string        `json:"failed"`      // ids of matches whose judge returned no verdict; they are unchanged
 	Settlements int             `json:"settlements"` // whose rating changes are different now
+	Ratings     []RatingMove    `json:"ratings"`     // that are different now, by agent
 	Kept        []KeptMatch     `json:"kept"`        // those that cannot be judged again; only rounds that became void changed
+	Note        string          `json:"note,omitempty"`
+}
+
+// Rebuilt is what computing the ratings of a league again has changed.
+type Rebuilt struct {
+	Settlements int
+	Ratings     []RatingMove
+}
+
+// RatingMove is a rating that is computed again.
+type RatingMove struct {
+	AgentID string   `json:"agent_id"`
+	Before  MilliElo `json:"rating_before"`
+	After   MilliElo `json:"rating"`
 }
 
 // KeptMatch is a match whose stored result stands.

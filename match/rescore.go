@@ -17,6 +17,9 @@ type Rescorer interface {
 	League(ctx context.Context, slug string) (arena.RescoreReport, error)
 	// Matches judges finished matches of one league again.
 	Matches(ctx context.Context, slug string, ids []string) (arena.RescoreReport, error)
+	// Preview reports what Matches would change if tasks had other answers, by their
+	// source.
+	Preview(ctx context.Context, slug string, ids []string, answers map[string][]string) (arena.RescoreReport, error)
 	// Rebuild replays the settlements of a league, stores the audit entry that
 	// audit returns with the ratings, and returns how many settlements changed.
 	Rebuild(ctx context.Context, slug string, audit ...func(changed int) (arena.AuditEntry, error)) (changed int, err error)
@@ -55,6 +58,10 @@ func (s *Service) rescore(ctx context.Context, caller arena.Caller, action, targ
 	report, err := run(ctx, target)
 	if report.Matches == 0 && err != nil {
 		return report, err
+	}
+	if len(report.Changed) == 0 && len(report.Failed) == 0 {
+		report.Note = "No points changed: the league's judge gives the stored answers the points that they have. " +
+			"An answer that was corrected in a pack counts for played rounds once POST /v1/packs/{id}/tasks/{n}/correct has applied it."
 	}
 	audit, failed := caller.Audit(s.now(), action, target, nil, report)
 	if failed == nil {
@@ -100,6 +107,54 @@ func (s *Service) RemoveTask(ctx context.Context, caller arena.Caller, packID st
 		removal.Settlements += report.Settlements
 	}
 	return removal, nil
+}
+
+// CorrectTask judges the finished matches that used a question again by its corrected
+// answer, for an admin, and running matches when they are scored again. With preview it
+// stores nothing and reports what would change. conflict: the question was not changed,
+// or in more than its answer.
+func (s *Service) CorrectTask(ctx context.Context, caller arena.Caller, packID string, n int, preview bool) (arena.TaskCorrection, error) {
+	correction := arena.TaskCorrection{Preview: preview, Leagues: []arena.LeagueRescore{}}
+	if err := caller.Require("", arena.RightAdminister); err != nil {
+		return correction, err
+	}
+	tasks, answers, err := s.o.Store.Packs.Correction(ctx, packID, n)
+	if err != nil {
+		return correction, err
+	}
+	used, err := s.o.Store.Packs.TaskMatches(ctx, packID, tasks...)
+	if err != nil {
+		return correction, err
+	}
+	leagues := slices.AppendSeq([]string{}, maps.Keys(used))
+	slices.Sort(leagues)
+	if !preview {
+		at := s.now()
+		audit, err := caller.Audit(at, "correct-task", packID, map[string]int{"task": n}, map[string]any{"answer": answers, "leagues": leagues})
+		if err != nil {
+			return correction, err
+		}
+		if err := s.o.Store.Packs.CorrectTasks(ctx, packID, tasks, leagues, at, audit); err != nil {
+			return correction, err
+		}
+	}
+	corrected := map[string][]string{}
+	for _, task := range tasks {
+		corrected[arena.SourceOf(packID, task)] = answers
+	}
+	for _, slug := range leagues {
+		var report arena.RescoreReport
+		if preview {
+			report, err = s.o.Rescorer.Preview(ctx, slug, used[slug], corrected)
+		} else {
+			report, err = s.o.Rescorer.Matches(ctx, slug, used[slug])
+		}
+		if err != nil {
+			return correction, fmt.Errorf("judge the rounds of question %d of pack %s again: %w", n, packID, err)
+		}
+		correction.Leagues = append(correction.Leagues, arena.LeagueRescore{League: slug, Report: report})
+	}
+	return correction, nil
 }
 
 // RebuildRatings computes a league's ratings again from its stored answers, for

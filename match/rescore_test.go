@@ -3,6 +3,7 @@ package match_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +29,11 @@ func (r *rescorer) Matches(_ context.Context, slug string, ids []string) (arena.
 	return arena.RescoreReport{Matches: len(ids), Changed: make([]arena.RescoredMatch, 1), Kept: []arena.KeptMatch{}, Settlements: 2}, r.fail
 }
 
+func (r *rescorer) Preview(_ context.Context, slug string, ids []string, answers map[string][]string) (arena.RescoreReport, error) {
+	r.judged = append(r.judged, fmt.Sprintf("preview %s %s %v", slug, strings.Join(ids, " "), answers))
+	return arena.RescoreReport{Matches: len(ids)}, r.fail
+}
+
 func (r *rescorer) League(context.Context, string) (arena.RescoreReport, error) {
 	if r.fail != nil {
 		return arena.RescoreReport{}, r.fail
@@ -36,7 +42,8 @@ func (r *rescorer) League(context.Context, string) (arena.RescoreReport, error) 
 }
 
 func (r *rescorer) Rebuild(ctx context.Context, slug string, audit ...func(int) (arena.AuditEntry, error)) (int, error) {
-	return r.f.store.Ratings.RebuildRatings(ctx, slug, nil, audit...)
+	done, err := r.f.store.Ratings.RebuildRatings(ctx, slug, nil, audit...)
+	return done.Settlements, err
 }
 
 func TestService_Rescore(t *testing.T) {
@@ -81,6 +88,37 @@ func TestService_Rescore(t *testing.T) {
 }
 
 // The audit entry commits with the removal; matches that fail do not undo it.
+func TestService_CorrectTask(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	s := f.service()
+	ctx := t.Context()
+	f.ok(f.store.Packs.CreatePack(ctx, arena.Pack{ID: "pk_1", Name: "P", CreatedAt: start}, make([]arena.Task, 2)))
+	if _, err := s.CorrectTask(ctx, alice, "pk_1", 0, true); arena.CodeOf(err) != arena.CodeForbidden {
+		t.Errorf("an owner: %v", err)
+	}
+	if _, err := s.CorrectTask(ctx, admin, "pk_1", 0, true); arena.CodeOf(err) != arena.CodeConflict {
+		t.Errorf("a question that was not changed: %v", err)
+	}
+	_, err := f.store.Packs.ReplaceTask(ctx, "pk_1", 0, func(task *arena.Task) error { task.Answers = []string{"x"}; return nil })
+	f.ok(err)
+	for _, preview := range []bool{true, false} {
+		correction, err := s.CorrectTask(ctx, admin, "pk_1", 0, preview)
+		f.ok(err)
+		if d := cmp.Diff(arena.TaskCorrection{Preview: preview, Leagues: []arena.LeagueRescore{}}, correction); d != "" {
+			t.Errorf("preview %t, unused: %s", preview, d)
+		}
+		corrected, err := f.store.Packs.CorrectedAnswers(ctx, "pk_1")
+		f.ok(err)
+		if applied := len(corrected) == 1; applied == preview {
+			t.Errorf("preview %t, applied %t", preview, applied)
+		}
+	}
+	if d := cmp.Diff([]string{`admin correct-task pk_1 {"answer":["x"],"leagues":[]}`}, f.audited()); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestService_RemoveTask(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

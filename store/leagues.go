@@ -28,6 +28,7 @@ var leagueTable = db.NewTable("leagues", "l",
 	db.Time("signup_until", func(l *arena.League) *time.Time { return &l.SignupUntil }),
 	db.Time("archived_at", func(l *arena.League) *time.Time { return &l.ArchivedAt }),
 	db.Int("removed_tasks", func(l *arena.League) *int { return &l.RemovedTasks }),
+	db.Int("corrected_tasks", func(l *arena.League) *int { return &l.CorrectedTasks }),
 	db.Computed(`(SELECT count(*) FROM entries e WHERE e.league = l.slug AND e.withdrawn_at = 0)`, func(l *arena.League) any { return &l.Agents }),
 )
 

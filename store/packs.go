@@ -51,8 +51,9 @@ type taskRow struct {
 	task   taskDoc
 	body   string // task, encoded before the write is queued
 
-	removedAt  time.Time
-	replacedBy int
+	removedAt   time.Time
+	replacedBy  int
+	correctedAt time.Time
 }
 
 var taskTable = db.NewTable("tasks", "t",
@@ -61,6 +62,7 @@ var taskTable = db.NewTable("tasks", "t",
 	db.JSON("body", func(t *taskRow) *taskDoc { return &t.task }).With(func(t *taskRow) any { return t.body }),
 	db.Time("removed_at", func(t *taskRow) *time.Time { return &t.removedAt }),
 	db.Int("replaced_by", func(t *taskRow) *int { return &t.replacedBy }),
+	db.Time("corrected_at", func(t *taskRow) *time.Time { return &t.correctedAt }),
 )
 
 var insertTasks = db.NewInsert(taskTable, "")
@@ -71,7 +73,7 @@ func newTaskRow(packID string, n int, t arena.Task) (taskRow, error) {
 }
 
 func (t taskRow) packTask() arena.PackTask {
-	return arena.PackTask{N: t.n, Task: arena.Task(t.task), RemovedAt: t.removedAt, ReplacedBy: t.replacedBy}
+	return arena.PackTask{N: t.n, Task: arena.Task(t.task), RemovedAt: t.removedAt, ReplacedBy: t.replacedBy, CorrectedAt: t.correctedAt}
 }
 
 // CreatePack stores a pack with its tasks, numbered from 0, and the audit
@@ -187,14 +189,12 @@ func (s *Packs) PackTasks(ctx context.Context, packID string, p arena.Page) ([]a
 	items := make([]arena.PackTask, len(rows))
 	for i, t := range rows {
 		items[i] = t.packTask()
-		items[i].Rounds = used[taskSource(packID, t.n)]
+		items[i].Rounds = used[arena.SourceOf(packID, t.n)]
 	}
 	return items, next, nil
 }
 
 // taskSource is the Source of a task of a pack.
-func taskSource(packID string, n int) string { return packID + "/" + strconv.Itoa(n) }
-
 // taskRounds counts the rounds of a pack's tasks by source. It reads all rounds:
 // an index would cost every round that is played.
 func (s *Packs) taskRounds(ctx context.Context, packID string) (map[string]int, error) {
@@ -301,24 +301,132 @@ func (s *Packs) RemovedTasks(ctx context.Context, packID string) ([]int, error) 
 
 func scanNumber(r db.Row) (n int, err error) { return n, r.Scan(&n) }
 
+// TaskMatches returns the leagues whose matches used one of the tasks of a pack, with
+// the ids of their finished matches that did.
+func (s *Packs) TaskMatches(ctx context.Context, packID string, tasks ...int) (map[string][]string, error) {
+	used := map[string][]string{}
+	for _, n := range tasks {
+		_, err := db.All(ctx, s.reader, func(r db.Row) (league string, err error) {
+			var id string
+			var status arena.MatchStatus
+			if err = r.Scan(&league, &id, &status); err != nil {
+				return league, err
+			}
+			if _, known := used[league]; !known {
+				used[league] = nil
+			}
+			if status == arena.MatchFinished && !slices.Contains(used[league], id) {
+				used[league] = append(used[league], id)
+			}
+			return league, nil
+		}, `SELECT DISTINCT m.league, m.id, m.status FROM rounds r JOIN matches m ON m.id = r.match_id WHERE r.source = $1 ORDER BY m.id`, arena.SourceOf(packID, n))
+		if err != nil {
+			return nil, s.wrap(err, "find the matches of task %d of pack %s", n, packID)
+		}
+	}
+	return used, nil
+}
+
+// Correction returns the tasks whose played rounds a correction of task n reaches,
+// with those that were corrected by it before, and the answers of the task that is in
+// its place now. conflict: it was not changed, or in more than its answers.
+func (s *Packs) Correction(ctx context.Context, packID string, n int) (tasks []int, answers []string, err error) {
+	err = s.view(ctx, func(q db.Querier) error {
+		if _, err := onePack(ctx, q, packID, ""); err != nil {
+			return err
+		}
+		changed, err := taskTable.All(ctx, q, ` WHERE t.pack_id = $1 AND t.replaced_by > 0 ORDER BY t.n`, packID)
+		if err != nil {
+			return err
+		}
+		old, ok := changedTask(changed, n)
+		if !ok {
+			return arena.Errorf(arena.CodeConflict, "question %d of pack %s was not changed: correct its answer first", n, packID)
+		}
+		for t := old; ok; t, ok = changedTask(changed, t.replacedBy) {
+			next, err := taskTable.One(ctx, q, ` WHERE t.pack_id = $1 AND t.n = $2`, packID, t.replacedBy)
+			if err != nil {
+				return err
+			}
+			if next.task.Description != old.task.Description || !slices.Equal(next.task.Options, old.task.Options) {
+				return arena.Errorf(arena.CodeConflict, "more than the answer of question %d was changed: its rounds keep the old question", n)
+			}
+			tasks, answers = append(tasks, t.n), next.task.Answers
+		}
+		for _, t := range slices.Backward(changed) { // a task is replaced by one with a higher number
+			if !t.correctedAt.IsZero() && slices.Contains(tasks, t.replacedBy) && !slices.Contains(tasks, t.n) {
+				tasks = append(tasks, t.n)
+			}
+		}
+		return nil
+	})
+	return tasks, answers, s.wrap(err, "correct task %d of pack %s", n, packID)
+}
+
+func changedTask(changed []taskRow, n int) (taskRow, bool) {
+	i := slices.IndexFunc(changed, func(t taskRow) bool { return t.n == n })
+	if i < 0 {
+		return taskRow{}, false
+	}
+	return changed[i], true
+}
+
+// CorrectTasks has rounds that were played with some tasks judged by the answers of
+// those that replaced them, notes it in leagues, and stores the audit entries about
+// it.
+func (s *Packs) CorrectTasks(ctx context.Context, packID string, tasks []int, leagues []string, at time.Time, audit ...arena.AuditEntry) error {
+	err := s.writeAlone(ctx, packID, func(ctx context.Context, tx *db.Tx) error {
+		for _, n := range tasks {
+			if _, err := db.Exec(ctx, tx, `UPDATE tasks SET corrected_at = $1 WHERE pack_id = $2 AND n = $3 AND replaced_by > 0`, db.Millis(at), packID, n); err != nil {
+				return err
+			}
+		}
+		for _, league := range leagues {
+			if _, err := db.Exec(ctx, tx, `UPDATE leagues SET corrected_tasks = corrected_tasks + 1 WHERE slug = $1`, league); err != nil {
+				return err
+			}
+		}
+		return base.InsertAudit(ctx, tx, audit...)
+	})
+	return s.wrap(err, "correct tasks of pack %s", packID)
+}
+
+// CorrectedAnswers returns the answers by which rounds are judged that were played
+// with a task whose answers were corrected, by its number.
+func (s *Packs) CorrectedAnswers(ctx context.Context, packID string) (map[int][]string, error) {
+	corrected := map[int][]string{}
+	err := s.view(ctx, func(q db.Querier) error {
+		rows, err := taskTable.All(ctx, q, ` WHERE t.pack_id = $1 AND t.replaced_by > 0 ORDER BY t.n`, packID)
+		if err != nil {
+			return err
+		}
+		for _, t := range slices.Backward(rows) { // a task is replaced by one with a higher number
+			if t.correctedAt.IsZero() {
+				continue
+			}
+			answers, ok := corrected[t.replacedBy]
+			if !ok {
+				next, err := taskTable.One(ctx, q, ` WHERE t.pack_id = $1 AND t.n = $2`, packID, t.replacedBy)
+				if err != nil {
+					return err
+				}
+				answers = next.task.Answers
+			}
+			corrected[t.n] = answers
+		}
+		return nil
+	})
+	return corrected, s.wrap(err, "read corrected tasks of pack %s", packID)
+}
+
 // RemoveTask marks a task as removed, notes it in the leagues whose matches used
 // it, and stores the audit entries about it. It returns those leagues with the
 // ids of their finished matches that used it. conflict: it is removed already, or
 // the only one left.
 func (s *Packs) RemoveTask(ctx context.Context, packID string, n int, at time.Time, audit ...arena.AuditEntry) (map[string][]string, error) {
-	used := map[string][]string{}
-	_, err := db.All(ctx, s.reader, func(r db.Row) (league string, err error) {
-		var id string
-		var status arena.MatchStatus
-		if err = r.Scan(&league, &id, &status); status == arena.MatchFinished {
-			used[league] = append(used[league], id)
-		} else if _, known := used[league]; !known {
-			used[league] = nil
-		}
-		return league, err
-	}, `SELECT DISTINCT m.league, m.id, m.status FROM rounds r JOIN matches m ON m.id = r.match_id WHERE r.source = $1 ORDER BY m.id`, taskSource(packID, n))
+	used, err := s.TaskMatches(ctx, packID, n)
 	if err != nil {
-		return nil, s.wrap(err, "find the matches of task %d of pack %s", n, packID)
+		return nil, err
 	}
 	err = s.writeAlone(ctx, packID, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := s.oneTask(ctx, tx, packID, n); err != nil {

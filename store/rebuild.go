@@ -85,16 +85,17 @@ func (s *Leagues) Fit(ctx context.Context, league string) (arena.Fit, error) {
 // RebuildRatings replays every settled match of a league from its stored
 // answers, in the order of the settlements, and puts what comes out in the
 // place of changes, ratings and drift. rate computes as it does for Settle.
-// It returns the number of settlements that changed; if there are any, the
-// league's fit stands at settlement 0, so that the next refit begins anew. The
-// audit entries that audit returns are stored with it. The whole league is one
-// transaction; other settlements wait for it.
+// It returns the number of settlements that changed and the ratings that moved; if
+// there are any, the league's fit stands at settlement 0, so that the next refit begins
+// anew. The audit entries that audit returns are stored with it. The whole league is
+// one transaction; other settlements wait for it. ErrPreview of an audit undoes it and
+// is no failure.
 func (s *Ratings) RebuildRatings(ctx context.Context, league string,
 	rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange,
 	audit ...func(changed int) (arena.AuditEntry, error),
-) (changed int, err error) {
+) (done arena.Rebuilt, err error) {
 	err = s.writeAlone(ctx, leagueKey(league), func(ctx context.Context, tx *db.Tx) error {
-		changed = 0
+		done = arena.Rebuilt{}
 		if _, err := oneLeague(ctx, tx, league, s.d.Lock("l")); err != nil {
 			return err
 		}
@@ -111,15 +112,16 @@ func (s *Ratings) RebuildRatings(ctx context.Context, league string,
 			return err
 		}
 		for _, seq := range seqs {
-			moved, err := b.settlement(ctx, tx, seq)
+			differs, err := b.settlement(ctx, tx, seq)
 			if err != nil {
 				return err
 			}
-			if moved {
-				changed++
+			if differs {
+				done.Settlements++
 			}
 		}
-		if changed > 0 { // the fit is based on results that have changed
+		done.Ratings = b.moved()
+		if done.Settlements > 0 { // the fit is based on results that have changed
 			if _, err := db.Exec(ctx, tx, `UPDATE fits SET settlement = 0 WHERE league = $1`, league); err != nil {
 				return err
 			}
@@ -128,7 +130,7 @@ func (s *Ratings) RebuildRatings(ctx context.Context, league string,
 			return err
 		}
 		for _, entry := range audit {
-			e, err := entry(changed)
+			e, err := entry(done.Settlements)
 			if err != nil {
 				return err
 			}
@@ -138,7 +140,23 @@ func (s *Ratings) RebuildRatings(ctx context.Context, league string,
 		}
 		return nil
 	})
-	return changed, s.wrap(err, "rebuild the ratings of league %s", league)
+	if errors.Is(err, ErrPreview) {
+		err = nil
+	}
+	return done, s.wrap(err, "rebuild the ratings of league %s", league)
+}
+
+// ErrPreview is what an audit of RebuildRatings returns to see what would change.
+var ErrPreview = errors.New("only a preview")
+
+// moved returns the ratings that came out otherwise than they were.
+func (b *rebuild) moved() (moves []arena.RatingMove) {
+	for _, was := range b.stored {
+		if now := b.rows[was.AgentID]; now.MilliElo != was.MilliElo {
+			moves = append(moves, arena.RatingMove{AgentID: was.AgentID, Before: was.MilliElo, After: now.MilliElo})
+		}
+	}
+	return moves
 }
 
 // rebuild is one replay of a league.

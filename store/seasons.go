@@ -316,6 +316,22 @@ func (s *Leagues) ChangeSeason(ctx context.Context, season arena.Season, c arena
 	return s.wrap(err, "change season %s", season.ID)
 }
 
+// DecideAgain gives a decided pairing of a running season the result that its match has
+// now. Without one nothing changes.
+func (s *Leagues) DecideAgain(ctx context.Context, matchID string, result arena.PairingResult, scores []arena.Points) error {
+	err := s.write(ctx, matchID, func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.Exec(ctx, tx, `UPDATE seasons SET version = version + 1
+			WHERE status = 'running' AND id IN (SELECT p.season_id FROM pairings p WHERE p.match_id = $1 AND p.result <> '')`, matchID)
+		if err != nil {
+			return err
+		}
+		_, err = db.Exec(ctx, tx, `UPDATE pairings SET result = $1, scores = $2 WHERE match_id = $3 AND result <> ''
+			AND season_id IN (SELECT id FROM seasons WHERE status = 'running')`, result, textOrNone(scores), matchID)
+		return err
+	})
+	return s.wrap(err, "decide the pairing of match %s again", matchID)
+}
+
 // SeasonDays sums up, by day and league, the seasons that were played at some
 // time from from on and before to.
 func (s *Leagues) SeasonDays(ctx context.Context, from, to time.Time) ([]arena.SeasonDay, error) {

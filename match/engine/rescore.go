@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/format"
 	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/scoring"
 	"github.com/agora-arena/arena/store"
@@ -35,12 +37,17 @@ func (r *Rescorer) Match(ctx context.Context, id string) (arena.RescoreReport, e
 	if m.Status != arena.MatchFinished {
 		return arena.RescoreReport{}, arena.Errorf(arena.CodeConflict, "only a finished match can be scored again, this one is %s", m.Status)
 	}
-	return r.matches(ctx, m.League, func(yield func(arena.Match) error) error { return yield(m) })
+	return r.matches(ctx, m.League, func(yield func(arena.Match) error) error { return yield(m) }, nil)
 }
 
 // Matches rescores finished matches of one league.
 func (r *Rescorer) Matches(ctx context.Context, slug string, ids []string) (arena.RescoreReport, error) {
-	return r.matches(ctx, slug, func(yield func(arena.Match) error) error {
+	return r.matches(ctx, slug, r.listed(ctx, ids), nil)
+}
+
+// listed yields matches by their ids.
+func (r *Rescorer) listed(ctx context.Context, ids []string) func(yield func(arena.Match) error) error {
+	return func(yield func(arena.Match) error) error {
 		for _, id := range ids {
 			m, err := r.Store.Matches.Match(ctx, id)
 			if err != nil {
@@ -51,7 +58,7 @@ func (r *Rescorer) Matches(ctx context.Context, slug string, ids []string) (aren
 			}
 		}
 		return nil
-	})
+	}
 }
 
 // League rescores all finished matches of a league.
@@ -72,25 +79,64 @@ func (r *Rescorer) League(ctx context.Context, slug string) (arena.RescoreReport
 				return nil
 			}
 		}
-	})
+	}, nil)
 }
 
 // Rebuild replays the settled matches of a league from their stored answers
 // and returns the number of settlements that changed. The audit entries that
 // audit returns are stored with the ratings.
 func (r *Rescorer) Rebuild(ctx context.Context, slug string, audit ...func(changed int) (arena.AuditEntry, error)) (int, error) {
-	n, err := r.Store.Ratings.RebuildRatings(ctx, slug, func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange {
+	done, err := r.rebuild(ctx, slug, nil, audit...)
+	return done.Settlements, err
+}
+
+func (r *Rescorer) rebuild(ctx context.Context, slug string, p *preview, audit ...func(changed int) (arena.AuditEntry, error)) (arena.Rebuilt, error) {
+	if p != nil {
+		audit = append(audit, func(int) (arena.AuditEntry, error) { return arena.AuditEntry{}, store.ErrPreview })
+	}
+	done, err := r.Store.Ratings.RebuildRatings(ctx, slug, func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange {
+		m, answers = p.of(m, answers)
 		return scoring.Rate(m.Settings, m.Seats, answers, ratings)
 	}, audit...)
 	if err != nil {
-		return n, fmt.Errorf("rebuild ratings: %w", err)
+		return done, fmt.Errorf("rebuild ratings: %w", err)
 	}
-	return n, nil
+	return done, nil
 }
 
-// matches rescores some matches of a league.
-func (r *Rescorer) matches(ctx context.Context, slug string, each func(func(arena.Match) error) error) (arena.RescoreReport, error) {
-	report := arena.RescoreReport{Changed: []arena.RescoredMatch{}, Failed: []string{}, Kept: []arena.KeptMatch{}}
+// preview scores matches again as if tasks had other answers, and stores nothing.
+type preview struct {
+	answers map[string][]string // by the source of a task
+	scored  map[string]arena.Rescore
+}
+
+// of returns a match and its answers as they would be.
+func (p *preview) of(m arena.Match, answers []arena.Answer) (arena.Match, []arena.Answer) {
+	if p == nil {
+		return m, answers
+	}
+	scored, ok := p.scored[m.ID]
+	if !ok {
+		return m, answers
+	}
+	m.Seats, answers = scored.Seats, slices.Clone(answers)
+	for _, a := range scored.Answers {
+		if i := slices.IndexFunc(answers, func(b arena.Answer) bool { return b.Round == a.Round && b.AgentID == a.AgentID }); i >= 0 {
+			answers[i] = a
+		}
+	}
+	return m, answers
+}
+
+// Preview reports what Matches would change if tasks had other answers, by their
+// source.
+func (r *Rescorer) Preview(ctx context.Context, slug string, ids []string, answers map[string][]string) (arena.RescoreReport, error) {
+	return r.matches(ctx, slug, r.listed(ctx, ids), &preview{answers: answers, scored: map[string]arena.Rescore{}})
+}
+
+// matches rescores some matches of a league. With a preview it stores nothing.
+func (r *Rescorer) matches(ctx context.Context, slug string, each func(func(arena.Match) error) error, p *preview) (arena.RescoreReport, error) {
+	report := arena.RescoreReport{Changed: []arena.RescoredMatch{}, Failed: []string{}, Kept: []arena.KeptMatch{}, Ratings: []arena.RatingMove{}}
 	l, err := r.Store.Leagues.League(ctx, slug)
 	if err != nil {
 		return report, fmt.Errorf("score league %s again: %w", slug, err)
@@ -98,7 +144,7 @@ func (r *Rescorer) matches(ctx context.Context, slug string, each func(func(aren
 	err = each(func(m arena.Match) error {
 		report.Matches++
 		m.Settings.Judge = l.Settings.Judge
-		changed, err := r.rescoreMatch(ctx, m, &report)
+		changed, err := r.rescoreMatch(ctx, m, &report, p)
 		if failed, ok := errors.AsType[*judgeError](err); ok {
 			r.Logger.WarnContext(ctx, "match could not be judged again", "match_id", m.ID, "error", failed)
 			report.Failed = append(report.Failed, m.ID)
@@ -112,9 +158,17 @@ func (r *Rescorer) matches(ctx context.Context, slug string, each func(func(aren
 	if err != nil {
 		return report, fmt.Errorf("score league %s again: %w", slug, err)
 	}
-	if len(report.Changed) > 0 {
-		report.Settlements, err = r.Rebuild(ctx, slug)
+	if len(report.Changed) == 0 {
+		return report, nil
 	}
+	if p == nil {
+		if err := r.decideAgain(ctx, slug, report.Changed); err != nil {
+			return report, err
+		}
+	}
+	done, err := r.rebuild(ctx, slug, p)
+	report.Settlements = done.Settlements
+	report.Ratings = append(report.Ratings, done.Ratings...)
 	return report, err
 }
 
@@ -122,7 +176,7 @@ func (r *Rescorer) matches(ctx context.Context, slug string, each func(func(aren
 // points changed. Rounds whose question was removed become void. Eliminations stay:
 // the later rounds were played without the eliminated seats. A match of which texts
 // were erased is not judged again.
-func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match, report *arena.RescoreReport) (*arena.RescoredMatch, error) {
+func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match, report *arena.RescoreReport, p *preview) (*arena.RescoredMatch, error) {
 	rounds, err := r.Store.Matches.Rounds(ctx, m.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read rounds: %w", err)
@@ -133,16 +187,18 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match, report *aren
 		return nil, fmt.Errorf("read answers: %w", err)
 	}
 	before := pointsOf(answers)
-	if rescore.Answers, err = r.voidRemoved(ctx, rounds, answers); err != nil {
+	packs, err := r.changedPacks(ctx, rounds, p)
+	if err != nil {
 		return nil, err
 	}
+	rescore.Answers = packs.void(rounds, answers)
 	erased, err := r.Store.Matches.ErasedTexts(ctx, m.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read erased texts: %w", err)
 	}
 	if len(erased) > 0 {
 		report.Kept = append(report.Kept, arena.KeptMatch{MatchID: m.ID, Reason: arena.KeptErased})
-		return r.keepResult(ctx, m, rescore, before, pointsOf(answers))
+		return r.keepResult(ctx, m, rescore, before, pointsOf(answers), p)
 	}
 	byRound, points := game.Answers(answers), map[string]arena.Points{}
 	g, err := game.For(ctx, r.Games, m.Settings)
@@ -155,19 +211,22 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match, report *aren
 	}
 	stored := sync.OnceValues(func() ([]arena.Verdict, error) { return r.Store.Matches.Verdicts(ctx, m.ID) })
 	for _, round := range rounds {
-		p := game.NewPosition(m, round, state)
-		replies := p.Replies(byRound.In(round.No))
-		v, err := r.verdict(ctx, g, m, p, replies, stored)
+		if corrected, ok := packs.answers[round.Task.Source]; ok {
+			round.Task.Answers = corrected
+		}
+		at := game.NewPosition(m, round, state)
+		replies := at.Replies(byRound.In(round.No))
+		v, err := r.verdict(ctx, g, m, at, replies, stored)
 		if err != nil {
 			return nil, err
 		}
-		result, err := g.Close(ctx, p, replies, v)
+		result, err := g.Close(ctx, at, replies, v)
 		if err != nil {
 			return nil, fmt.Errorf("close round %d again: %w", round.No, err)
 		}
 		state = result.State
 		for i, award := range result.Awards {
-			points[p.Seats[i].AgentID] += award
+			points[at.Seats[i].AgentID] += award
 		}
 		if result.Verdict.Judge == "" {
 			continue
@@ -177,7 +236,7 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match, report *aren
 			if reply.Outcome == arena.OutcomeVoid {
 				continue // the round stays void
 			}
-			a, _ := byRound.In(round.No)(p.Seats[reply.Seat].AgentID)
+			a, _ := byRound.In(round.No)(at.Seats[reply.Seat].AgentID)
 			if a.Points = result.Scores[i].Points; result.Scores[i].Reason != "" {
 				a.Reason = result.Scores[i].Reason
 			}
@@ -185,7 +244,7 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match, report *aren
 			points[a.AgentID] += a.Points
 		}
 	}
-	return r.save(ctx, m, rescore, points)
+	return r.save(ctx, m, rescore, points, p)
 }
 
 // pointsOf returns the points of answers by agent.
@@ -199,7 +258,7 @@ func pointsOf(answers []arena.Answer) map[string]arena.Points {
 
 // keepResult stores the result of a match without judging it again. Its answers or
 // moves are not all there any more; only rounds that became void lose their points.
-func (r *Rescorer) keepResult(ctx context.Context, m arena.Match, rescore arena.Rescore, before, after map[string]arena.Points) (*arena.RescoredMatch, error) {
+func (r *Rescorer) keepResult(ctx context.Context, m arena.Match, rescore arena.Rescore, before, after map[string]arena.Points, p *preview) (*arena.RescoredMatch, error) {
 	if len(rescore.Answers) == 0 {
 		return nil, nil //nolint:nilnil // nothing changed: not an error
 	}
@@ -207,11 +266,11 @@ func (r *Rescorer) keepResult(ctx context.Context, m arena.Match, rescore arena.
 	for _, s := range m.Seats {
 		points[s.AgentID] = s.Points + after[s.AgentID] - before[s.AgentID]
 	}
-	return r.save(ctx, m, rescore, points)
+	return r.save(ctx, m, rescore, points, p)
 }
 
-// save stores the new points of a match by agent. It returns nil if none changed.
-func (r *Rescorer) save(ctx context.Context, m arena.Match, rescore arena.Rescore, points map[string]arena.Points) (*arena.RescoredMatch, error) {
+// save stores the new points of a match by agent, or keeps them for the preview. It returns nil if none changed.
+func (r *Rescorer) save(ctx context.Context, m arena.Match, rescore arena.Rescore, points map[string]arena.Points, p *preview) (*arena.RescoredMatch, error) {
 	changed := arena.RescoredMatch{MatchID: m.ID}
 	for _, s := range m.Seats {
 		s.Points = points[s.AgentID]
@@ -226,7 +285,9 @@ func (r *Rescorer) save(ctx context.Context, m arena.Match, rescore arena.Rescor
 			AgentID: s.AgentID, PointsBefore: was.Points, Points: s.Points, PlaceBefore: was.Place, Place: s.Place,
 		})
 	}
-	if err := r.Store.Matches.SaveRescore(ctx, rescore); err != nil {
+	if p != nil {
+		p.scored[m.ID] = rescore
+	} else if err := r.Store.Matches.SaveRescore(ctx, rescore); err != nil {
 		return nil, fmt.Errorf("store the new score: %w", err)
 	}
 	if same {
@@ -235,24 +296,49 @@ func (r *Rescorer) save(ctx context.Context, m arena.Match, rescore arena.Rescor
 	return &changed, nil
 }
 
-// voidRemoved makes the answers of rounds whose question was removed void, and
-// returns them. Outcomes that did not count stay.
-func (r *Rescorer) voidRemoved(ctx context.Context, rounds []arena.Round, answers []arena.Answer) (voided []arena.Answer, err error) {
-	removed, read := map[string]bool{}, map[string]bool{} // sources; packs
-	gone := map[int]bool{}
+// changedPacks is what has changed in the packs of a match since its rounds were
+// played, by the source of a task.
+type changedPacks struct {
+	removed map[string]bool
+	answers map[string][]string // corrected ones
+}
+
+func (r *Rescorer) changedPacks(ctx context.Context, rounds []arena.Round, p *preview) (changedPacks, error) {
+	c := changedPacks{map[string]bool{}, map[string][]string{}}
+	read := map[string]bool{}
 	for _, round := range rounds {
 		packID, _, ok := strings.Cut(round.Task.Source, "/")
-		if ok && !read[packID] {
-			read[packID] = true
-			tasks, err := r.Store.Packs.RemovedTasks(ctx, packID)
-			if err != nil {
-				return nil, fmt.Errorf("read removed tasks: %w", err)
-			}
-			for _, n := range tasks {
-				removed[packID+"/"+strconv.Itoa(n)] = true
-			}
+		if !ok || read[packID] {
+			continue
 		}
-		gone[round.No] = removed[round.Task.Source]
+		read[packID] = true
+		removed, err := r.Store.Packs.RemovedTasks(ctx, packID)
+		if err != nil {
+			return c, fmt.Errorf("read removed tasks: %w", err)
+		}
+		for _, n := range removed {
+			c.removed[arena.SourceOf(packID, n)] = true
+		}
+		corrected, err := r.Store.Packs.CorrectedAnswers(ctx, packID)
+		if err != nil {
+			return c, fmt.Errorf("read corrected answers: %w", err)
+		}
+		for n, answers := range corrected {
+			c.answers[arena.SourceOf(packID, n)] = answers
+		}
+	}
+	if p != nil {
+		maps.Copy(c.answers, p.answers)
+	}
+	return c, nil
+}
+
+// void makes the answers of rounds whose question was removed void, and returns them.
+// Outcomes that did not count stay.
+func (c changedPacks) void(rounds []arena.Round, answers []arena.Answer) (voided []arena.Answer) {
+	gone := map[int]bool{}
+	for _, round := range rounds {
+		gone[round.No] = c.removed[round.Task.Source]
 	}
 	for i := range answers {
 		if a := &answers[i]; gone[a.Round] && a.Outcome.Counted() {
@@ -260,7 +346,31 @@ func (r *Rescorer) voidRemoved(ctx context.Context, rounds []arena.Round, answer
 			voided = append(voided, *a)
 		}
 	}
-	return voided, nil
+	return voided
+}
+
+// decideAgain gives the pairings of a running season the results that their matches
+// have now. Rounds of a bracket were paired by the old ones, so they keep them, as a
+// finished season keeps its table.
+func (r *Rescorer) decideAgain(ctx context.Context, slug string, changed []arena.RescoredMatch) error {
+	l, err := r.Store.Leagues.League(ctx, slug)
+	if err != nil {
+		return fmt.Errorf("decide pairings again: %w", err)
+	}
+	if format.Of(l.Settings.Format).Bracket {
+		return nil
+	}
+	for _, c := range changed {
+		m, err := r.Store.Matches.Match(ctx, c.MatchID)
+		if err != nil {
+			return fmt.Errorf("decide pairings again: %w", err)
+		}
+		result, scores := format.Result(m)
+		if err := r.Store.Leagues.DecideAgain(ctx, m.ID, result, scores); err != nil {
+			return fmt.Errorf("decide pairings again: %w", err)
+		}
+	}
+	return nil
 }
 
 // verdict has the external judge of a round judge it again, and returns nil if

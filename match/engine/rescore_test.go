@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +52,7 @@ func TestRescorer_League(t *testing.T) {
 	r := b.rescorer(nil)
 	report, err := r.League(t.Context(), slug)
 	b.ok(err)
-	if d := cmp.Diff(arena.RescoreReport{Matches: 2, Changed: []arena.RescoredMatch{}, Failed: []string{}, Kept: []arena.KeptMatch{}}, report); d != "" {
+	if d := cmp.Diff(arena.RescoreReport{Matches: 2, Changed: []arena.RescoredMatch{}, Failed: []string{}, Kept: []arena.KeptMatch{}, Ratings: []arena.RatingMove{}}, report); d != "" {
 		t.Error(d)
 	}
 	// Nobody's answer is a number: both get nothing, and it is a draw.
@@ -299,6 +300,69 @@ func TestRescorer_removedQuestion(t *testing.T) {
 	}
 	if report, err = r.Match(t.Context(), m.ID); err != nil || len(report.Changed) != 0 {
 		t.Errorf("scored once more: %+v, %v", report, err)
+	}
+}
+
+// correct changes the answer of a question of the pack and returns the sources of
+// those whose rounds that reaches.
+func (b *bench) correct(n int, to string) (tasks []int, answers map[string][]string) {
+	b.t.Helper()
+	_, err := b.store.Packs.ReplaceTask(b.t.Context(), b.pack, n, func(t *arena.Task) error { t.Answers = []string{to}; return nil })
+	b.ok(err)
+	tasks, key, err := b.store.Packs.Correction(b.t.Context(), b.pack, n)
+	b.ok(err)
+	answers = map[string][]string{}
+	for _, task := range tasks {
+		answers[arena.SourceOf(b.pack, task)] = key
+	}
+	return tasks, answers
+}
+
+// Played rounds are judged by a corrected answer once that is asked for. A preview
+// shows what would change and changes nothing.
+func TestRescorer_correctedAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, always(says("x")), always(says("y")))
+	b.usePack()
+	b.node("n1")
+	m, _ := b.over(b.match())
+	before := b.ratings()
+	r := b.rescorer(nil)
+	var tasks []int
+	answers := map[string][]string{}
+	for n := range 5 { // whichever were asked
+		reached, key := b.correct(n, "y")
+		tasks = append(tasks, reached...)
+		maps.Copy(answers, key)
+	}
+	if report, err := r.Match(t.Context(), m.ID); err != nil || len(report.Changed) != 0 {
+		t.Errorf("scored by a correction that was not applied: %+v, %v", report, err)
+	}
+	preview, err := r.Preview(t.Context(), slug, []string{m.ID}, answers)
+	b.ok(err)
+	want := []arena.RescoredMatch{{MatchID: m.ID, Seats: []arena.RescoredSeat{
+		{AgentID: "ag_0", PointsBefore: 3000, PlaceBefore: 1, Place: 2}, {AgentID: "ag_1", Points: 3000, PlaceBefore: 2, Place: 1},
+	}}}
+	if d := cmp.Diff(want, preview.Changed); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(before, b.ratings()); d != "" {
+		t.Errorf("the preview moved ratings: %s", d)
+	}
+	b.ok(b.store.Packs.CorrectTasks(t.Context(), b.pack, tasks, []string{slug}, time.Now()))
+	report, err := r.Matches(t.Context(), slug, []string{m.ID})
+	b.ok(err)
+	if d := cmp.Diff(preview, report); d != "" {
+		t.Errorf("the preview said otherwise: %s", d)
+	}
+	if d := cmp.Diff(map[string]arena.MilliElo{"ag_0": before["ag_1"], "ag_1": before["ag_0"]}, b.ratings()); d != "" {
+		t.Error(d)
+	}
+	if report, err := r.League(t.Context(), slug); err != nil || len(report.Changed) != 0 {
+		t.Errorf("scored once more: %+v, %v", report, err)
+	}
+	if _, err := b.store.Ratings.CheckRatings(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

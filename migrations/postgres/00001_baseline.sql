@@ -105,6 +105,7 @@ CREATE TABLE tasks (
     body        TEXT COLLATE "C" NOT NULL,
     removed_at  BIGINT NOT NULL DEFAULT 0,
     replaced_by BIGINT NOT NULL DEFAULT 0,
+    corrected_at BIGINT NOT NULL DEFAULT 0, -- since when played rounds are judged by the answers of replaced_by
     CONSTRAINT tasks_pk PRIMARY KEY (pack_id, n),
     CONSTRAINT tasks_pack FOREIGN KEY (pack_id) REFERENCES packs (id)
 );
@@ -128,6 +129,7 @@ CREATE TABLE leagues (
     signup_until  BIGINT NOT NULL DEFAULT 0,
     archived_at   BIGINT NOT NULL DEFAULT 0,
     removed_tasks BIGINT NOT NULL DEFAULT 0,
+    corrected_tasks BIGINT NOT NULL DEFAULT 0,
     CONSTRAINT leagues_pk PRIMARY KEY (slug),
     CONSTRAINT leagues_status CHECK (status IN ('draft', 'open', 'running', 'paused', 'frozen', 'finished'))
 );

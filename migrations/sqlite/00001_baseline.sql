@@ -104,6 +104,7 @@ CREATE TABLE tasks (
     body        TEXT NOT NULL,
     removed_at  INTEGER NOT NULL DEFAULT 0,
     replaced_by INTEGER NOT NULL DEFAULT 0,
+    corrected_at INTEGER NOT NULL DEFAULT 0, -- since when played rounds are judged by the answers of replaced_by
     CONSTRAINT tasks_pk PRIMARY KEY (pack_id, n),
     CONSTRAINT tasks_pack FOREIGN KEY (pack_id) REFERENCES packs (id)
 ) STRICT, WITHOUT ROWID;
@@ -127,6 +128,7 @@ CREATE TABLE leagues (
     signup_until  INTEGER NOT NULL DEFAULT 0,
     archived_at   INTEGER NOT NULL DEFAULT 0,
     removed_tasks INTEGER NOT NULL DEFAULT 0,
+    corrected_tasks INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT leagues_pk PRIMARY KEY (slug),
     CONSTRAINT leagues_status CHECK (status IN ('draft', 'open', 'running', 'paused', 'frozen', 'finished'))
 ) STRICT;

@@ -29,6 +29,7 @@ func recentTasks(f *fixture) {
 	at := func(no int) time.Time { return round(no).OpenedAt }
 	removedTasks(f)
 	replacedTasks(f)
+	correctedTasks(f)
 
 	next := arena.Match{ID: "m_9", League: "trivia", Seats: []arena.Seat{{AgentID: ids[0]}, {AgentID: ids[1]}}}
 	f.equal(map[string]time.Time{"pk_1/5": at(2), "pk_1/6": at(2)}, must(f.Packs.RecentTasks(ctx, next))(f))
@@ -139,6 +140,14 @@ func replacedTasks(f *fixture) {
 	f.ok(err)
 	f.equal([]string{"0 1 2", "1 0 0", "2 0 3", "3 0 0"}, pick(tasks, func(t arena.PackTask) string { return fmt.Sprint(t.N, t.Rounds, t.ReplacedBy) }))
 
+	// More than the answer was changed, so played rounds are not judged by the new one.
+	_, _, err = f.Packs.Correction(ctx, "pk_3", 0)
+	f.fails(arena.CodeConflict, err)
+	_, _, err = f.Packs.Correction(ctx, "pk_3", 1) // not changed
+	f.fails(arena.CodeConflict, err)
+	_, _, err = f.Packs.Correction(ctx, "pk_none", 0)
+	f.fails(arena.CodeNotFound, err)
+
 	// A text that was changed can be removed too: its rounds are void then.
 	f.ok(second(f.Packs.RemoveTask(ctx, "pk_3", 1, start)))
 	f.fails(arena.CodeConflict, second(f.Packs.RemoveTask(ctx, "pk_3", 3, start))) // the only one in use
@@ -146,4 +155,43 @@ func replacedTasks(f *fixture) {
 	f.equal([]int{0, 1}, must(f.Packs.RemovedTasks(ctx, "pk_3"))(f))
 	f.equal([]int{0, 1, 2}, must(f.Packs.RetiredTasks(ctx, "pk_3"))(f))
 	f.fails(arena.CodeConflict, second(f.Packs.ReplaceTask(ctx, "pk_3", 1, text("x"), replaced)))
+}
+
+// correctedTasks corrects the answer of a question, twice.
+func correctedTasks(f *fixture) {
+	ctx := f.t.Context()
+	f.league("keys")
+	f.ok(f.Packs.CreatePack(ctx, arena.Pack{ID: "pk_4", Name: "Keys", Format: "jsonl", CreatedAt: start}, []arena.Task{{Description: "2+2?", Answers: []string{"5"}}, {Description: "Other?"}}))
+	m := f.begin("m_k", "keys", f.agents("kx", "ky")...)
+	r := round(1)
+	r.Task.Source = arena.SourceOf("pk_4", 0)
+	f.ok(second(f.Matches.OpenRound(ctx, m.Lease, r, nil)))
+	f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
+	f.equal(map[string][]string{"keys": nil}, must(f.Packs.TaskMatches(ctx, "pk_4", 0))(f))
+	f.settle(m, start)
+	f.equal(map[string][]string{"keys": {"m_k"}}, must(f.Packs.TaskMatches(ctx, "pk_4", 0, 0, 1))(f))
+
+	key := func(n int, to string) {
+		f.ok(second(f.Packs.ReplaceTask(ctx, "pk_4", n, func(t *arena.Task) error { t.Answers = []string{to}; return nil })))
+	}
+	correct := func(n int, reaches []int, answer string) {
+		tasks, answers, err := f.Packs.Correction(ctx, "pk_4", n)
+		f.ok(err)
+		f.equal(reaches, tasks)
+		f.equal([]string{answer}, answers)
+		f.ok(f.Packs.CorrectTasks(ctx, "pk_4", tasks, []string{"keys"}, start, arena.AuditEntry{ID: arena.NewID(arena.AuditPrefix, start), At: start, Actor: "admin", Action: "correct", Target: "pk_4"}))
+	}
+	key(0, "3")
+	f.equal(0, len(must(f.Packs.CorrectedAnswers(ctx, "pk_4"))(f)))
+	correct(0, []int{0}, "3")
+	f.equal(map[int][]string{0: {"3"}}, must(f.Packs.CorrectedAnswers(ctx, "pk_4"))(f))
+	key(2, "4")
+	f.equal(map[int][]string{0: {"3"}}, must(f.Packs.CorrectedAnswers(ctx, "pk_4"))(f)) // not asked for
+	correct(2, []int{2, 0}, "4")
+	f.equal(map[int][]string{0: {"4"}, 2: {"4"}}, must(f.Packs.CorrectedAnswers(ctx, "pk_4"))(f))
+	correct(0, []int{0, 2}, "4")
+	f.equal(3, must(f.Leagues.League(ctx, "keys"))(f).CorrectedTasks)
+	tasks, _, err := f.Packs.PackTasks(ctx, "pk_4", arena.Page{Limit: 9})
+	f.ok(err)
+	f.equal([]string{"true", "false", "true", "false"}, pick(tasks, func(t arena.PackTask) string { return fmt.Sprint(!t.CorrectedAt.IsZero()) }))
 }

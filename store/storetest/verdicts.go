@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store"
 )
 
 // verdictOf is the judge's word on a round: the first of two seats won.
@@ -164,7 +165,7 @@ func rebuild(f *fixture) {
 	}
 	fit := arena.Fit{League: "trivia", Settlement: 5, At: start, Lines: []arena.FitLine{{AgentID: ids[0], Rating: 1_500_001}}}
 	f.ok(f.Leagues.SaveFit(ctx, fit))
-	f.equal(0, must(f.Ratings.RebuildRatings(ctx, "trivia", same))(f))
+	f.equal(arena.Rebuilt{}, must(f.Ratings.RebuildRatings(ctx, "trivia", same))(f))
 	f.equal(fit, must(f.Leagues.Fit(ctx, "trivia"))(f))
 	table2, settled2 := state()
 	f.equal(table, table2)
@@ -181,7 +182,20 @@ func rebuild(f *fixture) {
 		}
 		return changes
 	}
-	f.equal(3, must(f.Ratings.RebuildRatings(ctx, "trivia", turned))(f))
+	preview := must(f.Ratings.RebuildRatings(ctx, "trivia", turned, func(int) (arena.AuditEntry, error) { return arena.AuditEntry{}, store.ErrPreview }))(f)
+	table2, settled2 = state()
+	f.equal(table, table2)
+	f.equal(settled, settled2)
+	done := must(f.Ratings.RebuildRatings(ctx, "trivia", turned))(f)
+	f.equal(preview, done)
+	f.equal(3, done.Settlements)
+	now := map[string]arena.MilliElo{}
+	for _, s := range must(f.Leagues.Standings(ctx, "trivia", start))(f) {
+		now[s.Agent.ID] = s.Rating.MilliElo
+	}
+	for _, moved := range done.Ratings {
+		f.equal(true, now[moved.AgentID] == moved.After && moved.Before != moved.After)
+	}
 	fit.Settlement = 0 // out of date, and shown until there is a newer one
 	f.equal(fit, must(f.Leagues.Fit(ctx, "trivia"))(f))
 	if _, err := f.Ratings.CheckRatings(ctx); err != nil {
@@ -194,7 +208,7 @@ func rebuild(f *fixture) {
 			return turned(m, a, b)
 		}
 		return same(m, a, b)
-	}))(f))
+	}))(f).Settlements)
 	table2, settled2 = state()
 	f.equal(table, table2)
 	f.equal(settled, settled2)

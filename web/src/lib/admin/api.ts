@@ -66,6 +66,12 @@ export const renamePack = (packId: string, name: string) => admin.call<Pack>('PA
 export const editTask = (packId: string, n: number, body: Schemas['EditTaskInputBody']) =>
   admin.call<PackTask>('PATCH', `/v1/packs/${id(packId)}/tasks/${n}`, body);
 export const removeTask = (packId: string, n: number) => admin.call<Schemas['TaskRemoval']>('DELETE', `/v1/packs/${id(packId)}/tasks/${n}`);
+/** What judging played rounds by the corrected answer of a question changes; a preview changes nothing. */
+export const correctTask = (packId: string, n: number, preview: boolean) =>
+  admin.call<Schemas['TaskCorrection']>(
+    'POST',
+    url(`/v1/packs/${id(packId)}/tasks/${n}/correct`, { preview: preview ? 'true' : undefined }),
+  );
 const fileForm = (file: File) => {
   const form = new FormData();
   form.append('file', file);

@@ -34,3 +34,16 @@ export function changesOf(q: PackTask, text: QuestionText): Edit {
   for (const key of ['options', 'answer'] as const) if (text[key] !== before[key]) edit[key] = items(text[key]);
   return edit;
 }
+
+/** What a correction changes in all leagues: ids of matches, and how many ratings, by how much at most. */
+export function correctionOf({ leagues }: components['schemas']['TaskCorrection']) {
+  const reports = leagues.map((l) => l.report);
+  const moves = reports.flatMap((r) => r.ratings).map((r) => Math.abs(r.rating - r.rating_before));
+  return {
+    matches: reports.reduce((sum, r) => sum + r.matches, 0),
+    changed: reports.flatMap((r) => r.changed).map((m) => m.match_id),
+    failed: reports.reduce((sum, r) => sum + r.failed.length, 0),
+    ratings: moves.length,
+    most: Math.round(Math.max(0, ...moves)),
+  };
+}

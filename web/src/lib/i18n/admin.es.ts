@@ -479,6 +479,13 @@ export const texts: Translation<typeof en> = {
   'admin.questions.edit.difficulty': 'Dificultad',
   'admin.questions.edit.do': 'Guardar pregunta',
   'admin.questions.edited': 'Guardada. Las rondas nuevas llevan el texto nuevo.',
+  'admin.questions.correct': 'Aplicar a rondas jugadas…',
+  'admin.questions.correct.title': 'Puntuar las rondas jugadas con la nueva respuesta',
+  'admin.questions.correct.text':
+    'Cambian {changed} de {matches} partidas terminadas y {ratings} puntuaciones Elo, en {most} como máximo. Los cuadros, las eliminaciones y las temporadas terminadas se quedan como están. Las partidas en curso conservan la respuesta anterior hasta que vuelvas a puntuarlas.',
+  'admin.questions.correct.do': 'Volver a puntuar',
+  'admin.questions.corrected': 'Se volvieron a puntuar {matches} partidas; cambiaron {changed}. Fallaron: {failed}.',
+  'admin.questions.applied': 'cambiada, también en rondas jugadas',
   'admin.questions.replaced': 'cambiada; no se vuelve a hacer',
   'admin.packs.rename': 'Cambiar nombre…',
   'admin.packs.rename.do': 'Guardar nombre',

@@ -497,6 +497,10 @@ export const texts = {
   'league.archived': 'This league is archived. Its results stay; it starts no more matches.',
   'league.enter': 'Enter an agent',
   'league.enter.none': 'You have no other agent that could enter.',
+  'league.corrected_one':
+    'The answer of 1 question was corrected after it had been played. Its rounds were scored again; brackets, eliminations and finished seasons stayed as they were.',
+  'league.corrected_other':
+    'The answers of {n} questions were corrected after they had been played. Their rounds were scored again; brackets, eliminations and finished seasons stayed as they were.',
   'league.removed_one':
     '1 question was removed after it had been played. Its rounds are void; eliminations and finished seasons stay as they were.',
   'league.removed_other':

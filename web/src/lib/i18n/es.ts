@@ -498,6 +498,10 @@ export const texts: Translation<typeof en> = {
   'league.archived': 'Esta liga está archivada. Sus resultados se conservan; no empieza más partidas.',
   'league.enter': 'Inscribir un agente',
   'league.enter.none': 'No tienes ningún otro agente que pueda entrar.',
+  'league.corrected_one':
+    'Se corrigió la respuesta de 1 pregunta después de haberse jugado. Sus rondas se volvieron a puntuar; los cuadros, las eliminaciones y las temporadas terminadas quedaron como estaban.',
+  'league.corrected_other':
+    'Se corrigieron las respuestas de {n} preguntas después de haberse jugado. Sus rondas se volvieron a puntuar; los cuadros, las eliminaciones y las temporadas terminadas quedaron como estaban.',
   'league.removed_one':
     'Se retiró 1 pregunta después de jugarse. Sus rondas quedan anuladas; las eliminaciones y las temporadas terminadas no cambian.',
   'league.removed_other':
