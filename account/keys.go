@@ -36,12 +36,8 @@ func (s *Service) CreateAgentKey(ctx context.Context, caller arena.Caller, g are
 	if len(held) >= maxAgentKeys {
 		return t, "", arena.Errorf(arena.CodeConflict, "an agent may have %d keys; revoke one first", maxAgentKeys)
 	}
-	now := s.now()
-	secret, hash := token.NewSecret(token.AgentSecretPrefix)
-	t = arena.Token{
-		ID: arena.NewID(arena.TokenPrefix, now), OwnerID: g.OwnerID, AgentID: g.ID, Scope: arena.ScopeAgent, Name: name, Hash: hash, CreatedAt: now,
-	}
-	e, err := caller.Audit(now, "create-agent-key", t.ID, nil, map[string]any{"agent_id": g.ID, "name": name})
+	t, secret = token.NewAgentKey(g, name, s.now())
+	e, err := caller.Audit(t.CreatedAt, "create-agent-key", t.ID, nil, map[string]any{"agent_id": g.ID, "name": name})
 	if err != nil {
 		return t, "", err
 	}

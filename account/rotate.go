@@ -47,11 +47,7 @@ func (s *Service) RotateAgentKey(ctx context.Context, caller arena.Caller, g are
 	if err := g.NotRetired(); err != nil {
 		return t, "", err
 	}
-	now := s.now()
-	secret, hash := token.NewSecret(token.AgentSecretPrefix)
-	t = arena.Token{
-		ID: arena.NewID(arena.TokenPrefix, now), OwnerID: g.OwnerID, AgentID: g.ID, Scope: arena.ScopeAgent, Name: old.Name, Hash: hash, CreatedAt: now,
-	}
+	t, secret = token.NewAgentKey(g, old.Name, s.now())
 	return t, secret, s.rotate(ctx, caller, "rotate-agent-key", old, t, grace)
 }
 

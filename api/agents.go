@@ -16,7 +16,7 @@ const checkPath = "/v1/agents/{id}/check"
 // Agents is the service for agents.
 type Agents interface {
 	Own(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error)
-	Register(ctx context.Context, caller arena.Caller, in arena.Registration) (arena.Agent, error)
+	Register(ctx context.Context, caller arena.Caller, in arena.Registration) (g arena.Agent, key string, err error)
 	Update(ctx context.Context, caller arena.Caller, id string, in arena.AgentUpdate) (arena.Agent, error)
 	Retire(ctx context.Context, caller arena.Caller, id string) error
 	Check(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error)
@@ -63,8 +63,8 @@ type createdAgentView struct {
 }
 
 func (h *agentHandlers) create(ctx context.Context, in *createAgentInput) (*output[createdAgentView], error) {
-	b, caller := &in.Body, callerOf(ctx)
-	g, err := h.agents.Register(ctx, caller, arena.Registration{
+	b := &in.Body
+	g, key, err := h.agents.Register(ctx, callerOf(ctx), arena.Registration{
 		Name: b.Name, Protocol: b.Protocol, Endpoint: b.Endpoint, PublicKey: b.PublicKey,
 		Version: b.Version, Description: b.Description, Leagues: b.Leagues, PullConcurrent: b.MaxConcurrent,
 	})
@@ -72,13 +72,7 @@ func (h *agentHandlers) create(ctx context.Context, in *createAgentInput) (*outp
 	if err != nil {
 		return nil, err
 	}
-	created := createdAgentView{AgentView: view.Body}
-	if g.Pulls() {
-		if _, created.Key, err = h.keys.CreateAgentKey(ctx, caller, g, "first"); err != nil {
-			return nil, err
-		}
-	}
-	return answer(created)
+	return answer(createdAgentView{AgentView: view.Body, Key: key})
 }
 
 // show answers with an agent that an operation returned.

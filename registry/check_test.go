@@ -22,11 +22,11 @@ func TestService_Check(t *testing.T) {
 		t.Errorf("%+v after %d checks", found, s.checks)
 	}
 	// Threat S7: an endpoint that never passed a check gets no tasks.
-	down, err := s.Register(t.Context(), alice(), arena.Registration{Name: "down", Protocol: arena.ProtocolAAP, Endpoint: "https://down.example"})
+	down, _, err := s.Register(t.Context(), alice(), arena.Registration{Name: "down", Protocol: arena.ProtocolAAP, Endpoint: "https://down.example"})
 	s.ok(err)
 	_, _, err = s.FullCheck(t.Context(), alice(), down.ID)
 	s.fails(err, arena.CodeAgentNotReady)
-	polls, err := s.Register(t.Context(), alice(), arena.Registration{Name: "polls", Protocol: arena.ProtocolAgora})
+	polls, _, err := s.Register(t.Context(), alice(), arena.Registration{Name: "polls", Protocol: arena.ProtocolAgora})
 	s.ok(err)
 	_, _, err = s.FullCheck(t.Context(), alice(), polls.ID)
 	s.ok(err)
@@ -80,11 +80,11 @@ func TestService_Check_host(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	endpoint := "https://hosting.example"
-	mine, err := s.Register(t.Context(), alice(), arena.Registration{Name: "mine", Protocol: arena.ProtocolAAP, Endpoint: endpoint})
+	mine, _, err := s.Register(t.Context(), alice(), arena.Registration{Name: "mine", Protocol: arena.ProtocolAAP, Endpoint: endpoint})
 	s.ok(err)
-	theirs, err := s.Register(t.Context(), bob(), arena.Registration{Name: "theirs", Protocol: arena.ProtocolAAP, Endpoint: endpoint})
+	theirs, _, err := s.Register(t.Context(), bob(), arena.Registration{Name: "theirs", Protocol: arena.ProtocolAAP, Endpoint: endpoint})
 	s.ok(err)
-	polls, err := s.Register(t.Context(), bob(), arena.Registration{Name: "polls", Protocol: arena.ProtocolAgora})
+	polls, _, err := s.Register(t.Context(), bob(), arena.Registration{Name: "polls", Protocol: arena.ProtocolAgora})
 	s.ok(err)
 	s.hosts["key of "+endpoint], s.hosts[""] = 1+21, 1
 	_, err = s.Service.Check(t.Context(), alice(), mine.ID)

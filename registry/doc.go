@@ -8,6 +8,5 @@
 // and endpoints to protocol, the rounds of rehearsals to registry/rehearsal, the
 // entry rules of leagues to league, and rows to store.
 //
-// It imports arena and internal/plaintext. Callers name agents by id and act as an
-// arena.Caller; failures are *arena.Error.
+// Callers name agents by id and act as an arena.Caller; failures are *arena.Error.
 package registry

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/plaintext"
+	"github.com/agora-arena/arena/internal/token"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -114,37 +115,55 @@ func (s *Service) Own(ctx context.Context, caller arena.Caller, id string) (aren
 }
 
 // Register stores an agent of the calling owner, enters it into its leagues and
-// checks it. It is registered even if the check cannot be made now.
-func (s *Service) Register(ctx context.Context, caller arena.Caller, in arena.Registration) (arena.Agent, error) {
+// checks it. It is registered even if the check cannot be made now. key is the
+// secret of its first key if it fetches its tasks.
+func (s *Service) Register(ctx context.Context, caller arena.Caller, in arena.Registration) (g arena.Agent, key string, err error) {
+	if g, key, err = s.create(ctx, caller, in); err != nil {
+		return arena.Agent{}, "", err
+	}
+	checked, err := s.check(ctx, g.ID)
+	if err == nil {
+		return checked, key, nil
+	}
+	if arena.CodeOf(err) != arena.CodeRateLimited {
+		s.o.Logger.WarnContext(ctx, "first check failed", "agent_id", g.ID, "error", err)
+	}
+	g, err = s.o.Store.Agents.Agent(context.WithoutCancel(ctx), g.ID) // the next sweep checks it again
+	return g, key, err
+}
+
+// create stores an agent that is being registered, with its first key if it
+// fetches its tasks.
+func (s *Service) create(ctx context.Context, caller arena.Caller, in arena.Registration) (g arena.Agent, secret string, err error) {
 	if caller.Scope != arena.ScopeOwner || caller.OwnerID == "" {
-		return arena.Agent{}, arena.Errorf(arena.CodeForbidden, "an owner token is required")
+		return g, "", arena.Errorf(arena.CodeForbidden, "an owner token is required")
 	}
 	if err := checkRegistration(in); err != nil {
-		return arena.Agent{}, err
+		return g, "", err
 	}
 	if in.PullConcurrent != 0 {
 		if err := checkConcurrent(in.PullConcurrent, in.Protocol, in.Endpoint); err != nil {
-			return arena.Agent{}, err
+			return g, "", err
 		}
 	}
 	publicKey, err := s.checkProtocol(in.Protocol, in.Endpoint, in.PublicKey)
 	if err != nil {
-		return arena.Agent{}, err
+		return g, "", err
 	}
 	if err := s.o.Checks.Take(ctx, caller.TokenID); err != nil {
-		return arena.Agent{}, err
+		return g, "", err
 	}
 	if err := s.checkCount(ctx, caller.OwnerID); err != nil {
-		return arena.Agent{}, err
+		return g, "", err
 	}
-	endpoint, key, err := s.checkEndpoint(ctx, in.Endpoint)
+	endpoint, endpointKey, err := s.checkEndpoint(ctx, in.Endpoint)
 	if err != nil {
-		return arena.Agent{}, err
+		return g, "", err
 	}
 	now := s.now()
-	g := arena.Agent{
+	g = arena.Agent{
 		ID: arena.NewID(arena.AgentPrefix, now), OwnerID: caller.OwnerID, Name: in.Name, Protocol: in.Protocol,
-		Endpoint: endpoint, EndpointKey: key, PublicKey: publicKey, Version: in.Version, Description: in.Description,
+		Endpoint: endpoint, EndpointKey: endpointKey, PublicKey: publicKey, Version: in.Version, Description: in.Description,
 		Leagues: in.Leagues, CreatedAt: now, PullConcurrent: max(1, in.PullConcurrent), PauseAfter: arena.DefaultPauseAfter,
 	}
 	if p := s.o.Protocols[in.Protocol]; p.CheckKey != nil && p.TrustKeys {
@@ -152,27 +171,25 @@ func (s *Service) Register(ctx context.Context, caller arena.Caller, in arena.Re
 	}
 	for i, slug := range g.Leagues {
 		if err := s.o.Entries.MayEnter(ctx, slug, g, ""); err != nil {
-			return arena.Agent{}, arena.AtField(fmt.Sprintf("leagues[%d]", i), err)
+			return g, "", arena.AtField(fmt.Sprintf("leagues[%d]", i), err)
 		}
 	}
-	e, err := caller.Audit(now, "create-agent", g.ID, nil, audited(g))
+	created, err := caller.Audit(now, "create-agent", g.ID, nil, audited(g))
 	if err != nil {
-		return arena.Agent{}, err
+		return g, "", err
 	}
 	if err := s.checkServes(ctx, g.Protocol, g.Endpoint); err != nil {
-		return arena.Agent{}, err
+		return g, "", err
 	}
-	if err := s.o.Store.Agents.CreateAgent(ctx, g, e); err != nil {
-		return arena.Agent{}, err
+	if !g.Pulls() {
+		return g, "", s.o.Store.Agents.CreateAgent(ctx, g, created)
 	}
-	checked, err := s.check(ctx, g.ID)
-	if err != nil { // the next sweep checks it again
-		if arena.CodeOf(err) != arena.CodeRateLimited {
-			s.o.Logger.WarnContext(ctx, "first check failed", "agent_id", g.ID, "error", err)
-		}
-		return s.o.Store.Agents.Agent(context.WithoutCancel(ctx), g.ID)
+	key, secret := token.NewAgentKey(g, "first", now)
+	keyed, err := caller.Audit(now, "create-agent-key", key.ID, nil, map[string]any{"agent_id": g.ID, "name": key.Name})
+	if err != nil {
+		return g, "", err
 	}
-	return checked, nil
+	return g, secret, s.o.Store.Agents.CreateAgentWithKey(ctx, g, key, created, keyed)
 }
 
 func checkRegistration(in arena.Registration) error {

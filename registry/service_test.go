@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/token"
 	"github.com/agora-arena/arena/registry"
 )
 
@@ -154,7 +155,7 @@ func TestService_Register(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	good := arena.Registration{Name: "ant", Protocol: arena.ProtocolAAP, Endpoint: "https://ant.example/", Leagues: []string{"quiz"}}
-	g, err := s.Register(t.Context(), alice(), good)
+	g, _, err := s.Register(t.Context(), alice(), good)
 	if s.ok(err); g.OwnerID != "ow_alice" || g.Endpoint != "https://ant.example" || !slices.Equal(g.Leagues, []string{"quiz"}) || g.StatusAt(start) != arena.AgentActive {
 		t.Errorf("%+v", g)
 	}
@@ -195,7 +196,7 @@ func TestService_Register(t *testing.T) {
 	} {
 		in := good
 		c.edit(&in)
-		_, err := s.Register(t.Context(), alice(), in)
+		_, _, err := s.Register(t.Context(), alice(), in)
 		var e *arena.Error
 		if !errors.As(err, &e) || e.Code != c.code || (c.field != "") != (len(e.Fields) == 1 && e.Fields[0].Field == c.field) {
 			t.Errorf("%s: %v", name, err)
@@ -205,20 +206,44 @@ func TestService_Register(t *testing.T) {
 		t.Errorf("%d acts are audited: refusals are none", n)
 	}
 	for name, caller := range map[string]arena.Caller{"anyone": {}, "an admin": admin()} {
-		if _, err := s.Register(t.Context(), caller, good); arena.CodeOf(err) != arena.CodeForbidden {
+		if _, _, err := s.Register(t.Context(), caller, good); arena.CodeOf(err) != arena.CodeForbidden {
 			t.Errorf("%s registers: %v", name, err)
 		}
 	}
 	// The first check may fail for our own reasons.
 	s.checkErr = errors.New("broken")
 	good.Name = "bat"
-	g, err = s.Register(t.Context(), bob(), good)
+	g, _, err = s.Register(t.Context(), bob(), good)
 	if s.ok(err); g.StatusAt(start) != arena.AgentPending {
 		t.Errorf("%+v", g)
 	}
 	s.most = 0
-	_, err = s.Register(t.Context(), bob(), good)
+	_, _, err = s.Register(t.Context(), bob(), good)
 	s.fails(err, arena.CodeRateLimited)
+}
+
+// The first key of an agent that fetches its tasks is stored with it.
+func TestService_Register_key(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.options.Protocols[arena.ProtocolAAP] = registry.Protocol{Polls: true}
+	g, secret, err := s.Register(t.Context(), alice(), arena.Registration{Name: "ant", Protocol: arena.ProtocolAAP})
+	s.ok(err)
+	key, err := s.store.Accounts.TokenByHash(t.Context(), token.Hash(secret))
+	if s.ok(err); key.AgentID != g.ID || key.OwnerID != "ow_alice" || key.Scope != arena.ScopeAgent || key.Name != "first" {
+		t.Errorf("%+v", key)
+	}
+	want := []string{
+		`ow_alice to_alice create-agent ` + g.ID + `  {"description":"","endpoint":"","max_concurrent":"1","name":"ant","version":""}`,
+		`ow_alice to_alice create-agent-key ` + key.ID + `  {"agent_id":"` + g.ID + `","name":"first"}`,
+	}
+	if d := cmp.Diff(want, s.audited()); d != "" {
+		t.Error(d)
+	}
+	_, secret, err = s.Register(t.Context(), alice(), arena.Registration{Name: "bee", Protocol: arena.ProtocolAAP, Endpoint: "https://bee.example"})
+	if s.ok(err); secret != "" {
+		t.Error("an agent with an endpoint has a key")
+	}
 }
 
 func TestService_Register_count(t *testing.T) {
@@ -227,13 +252,13 @@ func TestService_Register_count(t *testing.T) {
 	for i := range 149 {
 		s.agent(fmt.Sprint("ant-", i)) // more than a page of a list
 	}
-	last, err := s.Register(t.Context(), alice(), arena.Registration{Name: "last", Protocol: arena.ProtocolAgora})
+	last, _, err := s.Register(t.Context(), alice(), arena.Registration{Name: "last", Protocol: arena.ProtocolAgora})
 	s.ok(err)
 	next := arena.Registration{Name: "next", Protocol: arena.ProtocolAgora}
-	_, err = s.Register(t.Context(), alice(), next)
+	_, _, err = s.Register(t.Context(), alice(), next)
 	s.fails(err, arena.CodeConflict)
 	s.ok(s.Retire(t.Context(), alice(), last.ID))
-	_, err = s.Register(t.Context(), alice(), next)
+	_, _, err = s.Register(t.Context(), alice(), next)
 	s.ok(err)
 }
 
@@ -327,7 +352,7 @@ func TestService_VerifyKey(t *testing.T) {
 	s := newService(t)
 	key := ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", ed25519.SeedSize)))
 	public, _ := key.Public().(ed25519.PublicKey)
-	g, err := s.Register(t.Context(), alice(), arena.Registration{Name: "ant", Protocol: arena.ProtocolEnvelope, PublicKey: strings.ToUpper(hex.EncodeToString(public))})
+	g, _, err := s.Register(t.Context(), alice(), arena.Registration{Name: "ant", Protocol: arena.ProtocolEnvelope, PublicKey: strings.ToUpper(hex.EncodeToString(public))})
 	s.ok(err)
 	challenge := s.KeyChallenge(g)
 	if !strings.Contains(challenge, "https://arena.example") || !strings.Contains(challenge, g.ID) || g.PublicKey != hex.EncodeToString(public) {

@@ -157,6 +157,15 @@ func likeLiteral(text string) string {
 // one that looks the same (plaintext.NameKeys). not_found: the owner or a
 // league does not exist.
 func (s *Agents) CreateAgent(ctx context.Context, a arena.Agent, audit ...arena.AuditEntry) error {
+	return s.createAgent(ctx, a, nil, audit)
+}
+
+// CreateAgentWithKey is CreateAgent for an agent with its first key.
+func (s *Agents) CreateAgentWithKey(ctx context.Context, a arena.Agent, key arena.Token, audit ...arena.AuditEntry) error {
+	return s.createAgent(ctx, a, []arena.Token{key}, audit)
+}
+
+func (s *Agents) createAgent(ctx context.Context, a arena.Agent, keys []arena.Token, audit []arena.AuditEntry) error {
 	err := s.write(ctx, a.ID, func(ctx context.Context, tx *db.Tx) error {
 		n, err := insertAgents.Exec(ctx, tx, a)
 		if err != nil {
@@ -174,6 +183,9 @@ func (s *Agents) CreateAgent(ctx context.Context, a arena.Agent, audit ...arena.
 			if err := enter(ctx, tx, league, a.ID, a.CreatedAt); err != nil {
 				return err
 			}
+		}
+		if _, err := insertTokens.Exec(ctx, tx, keys...); err != nil {
+			return err
 		}
 		return base.InsertAudit(ctx, tx, audit...)
 	})

@@ -4,6 +4,9 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
 )
 
 // The prefixes of bearer secrets, by which people and scanners for leaked
@@ -25,6 +28,15 @@ func NewSecret(prefix string) (secret string, hash [32]byte) {
 	_, _ = rand.Read(b[:]) // documented never to fail
 	secret = prefix + base64.RawURLEncoding.EncodeToString(b[:])
 	return secret, Hash(secret)
+}
+
+// NewAgentKey returns a new key of an agent, which is a token of the scope agent,
+// and its secret.
+func NewAgentKey(g arena.Agent, name string, now time.Time) (t arena.Token, secret string) {
+	secret, hash := NewSecret(AgentSecretPrefix)
+	return arena.Token{
+		ID: arena.NewID(arena.TokenPrefix, now), OwnerID: g.OwnerID, AgentID: g.ID, Scope: arena.ScopeAgent, Name: name, Hash: hash, CreatedAt: now,
+	}, secret
 }
 
 // Hash returns the SHA-256 under which a bearer secret is stored and looked up.

@@ -24,7 +24,7 @@ type Accounts interface {
 // Agents registers agents. Errors are *arena.Error.
 type Agents interface {
 	Own(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error)
-	Register(ctx context.Context, caller arena.Caller, in arena.Registration) (arena.Agent, error)
+	Register(ctx context.Context, caller arena.Caller, in arena.Registration) (g arena.Agent, key string, err error)
 }
 
 // Reads are the leagues that the documents show. Errors are

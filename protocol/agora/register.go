@@ -84,7 +84,7 @@ func (s *Server) register(ctx context.Context, c *call, token string, in arena.R
 	if err != nil {
 		return arena.Agent{}, err
 	}
-	g, err := s.o.Agents.Register(ctx, caller, in)
+	g, _, err := s.o.Agents.Register(ctx, caller, in)
 	return g, faultOf(err)
 }
 

@@ -52,14 +52,14 @@ func (s *services) SignUp(_ context.Context, caller arena.Caller, in arena.SignU
 	return arena.Owner{ID: "ow_9", Name: in.Name}, "aro_fresh", nil
 }
 
-func (s *services) Register(_ context.Context, caller arena.Caller, in arena.Registration) (arena.Agent, error) {
+func (s *services) Register(_ context.Context, caller arena.Caller, in arena.Registration) (g arena.Agent, key string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen = append(s.seen, fmt.Sprintf("register by %q: %+v", caller.OwnerID, in))
 	if in.Name == "taken" {
-		return arena.Agent{}, &arena.Error{Code: arena.CodeNameTaken, Message: "the owner has an agent of that name", Fields: []arena.FieldError{{Field: "name", Message: "bad"}}}
+		return g, "", &arena.Error{Code: arena.CodeNameTaken, Message: "the owner has an agent of that name", Fields: []arena.FieldError{{Field: "name", Message: "bad"}}}
 	}
-	return arena.Agent{ID: "ag_9", OwnerID: caller.OwnerID, Protocol: in.Protocol}, nil
+	return arena.Agent{ID: "ag_9", OwnerID: caller.OwnerID, Protocol: in.Protocol}, "", nil
 }
 
 func (s *services) Own(_ context.Context, caller arena.Caller, id string) (arena.Agent, error) {

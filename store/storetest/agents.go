@@ -48,6 +48,18 @@ func createAgent(f *fixture) {
 	_, err = f.Agents.Agent(ctx, "ag_4")
 	f.fails(arena.CodeNotFound, err)
 
+	// An agent and its first key are stored together or not at all.
+	polls := arena.Agent{ID: "ag_polls", OwnerID: a.OwnerID, Name: "polls", CreatedAt: start}
+	key := arena.Token{ID: "to_polls", OwnerID: a.OwnerID, AgentID: polls.ID, Scope: arena.ScopeAgent, Hash: token("to_other", "").Hash, CreatedAt: start}
+	if err := f.Agents.CreateAgentWithKey(ctx, polls, key); err == nil {
+		f.t.Error("two tokens have one secret")
+	}
+	_, err = f.Agents.Agent(ctx, polls.ID)
+	f.fails(arena.CodeNotFound, err)
+	key.Hash = token(key.ID, "").Hash
+	f.ok(f.Agents.CreateAgentWithKey(ctx, polls, key))
+	f.equal(polls.ID, must(f.Accounts.TokenByHash(ctx, key.Hash))(f).AgentID)
+
 	// An agent without health allows one running seat.
 	f.ok(f.Agents.CreateAgent(ctx, arena.Agent{ID: "ag_5", OwnerID: a.OwnerID, Name: "z", CreatedAt: start}))
 	f.equal(1, must(f.Agents.Agent(ctx, "ag_5"))(f).Health.MaxConcurrent)
