@@ -44,7 +44,8 @@ func agents[I, O any](h func(*agentHandlers, context.Context, *I) (*O, error)) f
 }
 
 type createAgentInput struct {
-	Body struct {
+	IdempotencyKey string `header:"Idempotency-Key" minLength:"16" maxLength:"128" doc:"A random text, such as a UUID. A repeated request with it returns the same agent and agent_key. Only for agents that fetch their tasks with a key."`
+	Body           struct {
 		Name          string   `json:"name" minLength:"1" maxLength:"40" doc:"Unique in the arena, in any case; names that look the same count as one."`
 		Endpoint      string   `json:"endpoint,omitempty" maxLength:"2048" doc:"The URL that tasks are posted to; of an aap agent, {endpoint}/health answers checks. Left out: the agent fetches its tasks, an aap agent from GET /v1/agents/{id}/tasks."`
 		Protocol      string   `json:"protocol,omitempty" maxLength:"32" default:"aap" doc:"How the arena speaks to it: aap, agora, envelope, agentprotocol or a2a."`
@@ -66,7 +67,7 @@ func (h *agentHandlers) create(ctx context.Context, in *createAgentInput) (*outp
 	b := &in.Body
 	g, key, err := h.agents.Register(ctx, callerOf(ctx), arena.Registration{
 		Name: b.Name, Protocol: b.Protocol, Endpoint: b.Endpoint, PublicKey: b.PublicKey,
-		Version: b.Version, Description: b.Description, Leagues: b.Leagues, PullConcurrent: b.MaxConcurrent,
+		Version: b.Version, Description: b.Description, Leagues: b.Leagues, PullConcurrent: b.MaxConcurrent, IdempotencyKey: in.IdempotencyKey,
 	})
 	view, err := h.show(ctx, g, err)
 	if err != nil {

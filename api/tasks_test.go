@@ -14,7 +14,12 @@ func TestAPI_agentKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.league("quiz", nil)
-	made := w.do("POST", "/v1/agents", w.alice, object{"name": "Pia", "leagues": []string{"quiz"}, "max_concurrent": 3}).is(201)
+	pia := object{"name": "Pia", "leagues": []string{"quiz"}, "max_concurrent": 3}
+	made := w.do("POST", "/v1/agents", w.alice, pia, "Idempotency-Key", "5f1c8a52-0d0e-4c3a").is(201)
+	if again := w.do("POST", "/v1/agents", w.alice, pia, "Idempotency-Key", "5f1c8a52-0d0e-4c3a").is(201); string(again.body) != string(made.body) {
+		t.Errorf("repeated, it registered %s", again.body)
+	}
+	w.do("POST", "/v1/agents", w.alice, pia).is(409)
 	id, first := made.str("agent_id"), made.str("agent_key")
 	if made.at("pull") != true || made.at("max_concurrent") != 3.0 || first == "" {
 		t.Errorf("registered %s", made.body)

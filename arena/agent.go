@@ -213,6 +213,10 @@ type Registration struct {
 	Leagues     []string // slugs of leagues to enter
 
 	PullConcurrent int // 0: 1, or as its health checks declare
+
+	// IdempotencyKey identifies the request: repeated, it returns the same agent with
+	// the same first key, if it fetches its tasks. "": it is not repeated.
+	IdempotencyKey string
 }
 
 // AgentUpdate is a change of an agent by its owner. Nil members stay as they

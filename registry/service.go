@@ -87,6 +87,7 @@ type Options struct {
 	Rehearsals     Quota  // by owner
 	AgentsPerOwner int    // that are not retired; 0: no limit
 	PublicURL      string // of the arena
+	KeySecret      []byte // makes the first keys of agents whose registration may be repeated; the same on all nodes
 	Now            func() time.Time
 	Logger         *slog.Logger
 }
@@ -118,7 +119,11 @@ func (s *Service) Own(ctx context.Context, caller arena.Caller, id string) (aren
 // checks it. It is registered even if the check cannot be made now. key is the
 // secret of its first key if it fetches its tasks.
 func (s *Service) Register(ctx context.Context, caller arena.Caller, in arena.Registration) (g arena.Agent, key string, err error) {
-	if g, key, err = s.create(ctx, caller, in); err != nil {
+	g, key, err = s.create(ctx, caller, in)
+	if code := arena.CodeOf(err); code == arena.CodeNameTaken || code == arena.CodeConflict {
+		return s.registered(ctx, caller, in, err)
+	}
+	if err != nil {
 		return arena.Agent{}, "", err
 	}
 	checked, err := s.check(ctx, g.ID)
@@ -130,6 +135,36 @@ func (s *Service) Register(ctx context.Context, caller arena.Caller, in arena.Re
 	}
 	g, err = s.o.Store.Agents.Agent(context.WithoutCancel(ctx), g.ID) // the next sweep checks it again
 	return g, key, err
+}
+
+// registered returns the agent that an earlier request with the same idempotency key
+// registered, with its first key. If there was none, it returns the reason why the
+// agent cannot be registered.
+func (s *Service) registered(ctx context.Context, caller arena.Caller, in arena.Registration, reason error) (g arena.Agent, secret string, err error) {
+	if in.IdempotencyKey == "" {
+		return g, "", reason
+	}
+	secret, hash := s.firstKey(caller, in)
+	key, err := s.o.Store.Accounts.TokenByHash(ctx, hash)
+	if arena.CodeOf(err) == arena.CodeNotFound {
+		return g, "", reason
+	}
+	if err == nil {
+		g, err = s.o.Store.Agents.Agent(ctx, key.AgentID)
+	}
+	switch {
+	case err != nil:
+		return arena.Agent{}, "", err
+	case g.Name != in.Name:
+		return arena.Agent{}, "", arena.Errorf(arena.CodeConflict, "this Idempotency-Key registered another agent, %s", g.ID)
+	}
+	return g, secret, nil
+}
+
+// firstKey returns the secret of the first key of an agent whose registration may
+// be repeated, and its hash.
+func (s *Service) firstKey(caller arena.Caller, in arena.Registration) (secret string, hash [32]byte) {
+	return token.DerivedSecret(token.AgentSecretPrefix, s.o.KeySecret, caller.OwnerID+" "+in.IdempotencyKey)
 }
 
 // create stores an agent that is being registered, with its first key if it
@@ -185,6 +220,9 @@ func (s *Service) create(ctx context.Context, caller arena.Caller, in arena.Regi
 		return g, "", s.o.Store.Agents.CreateAgent(ctx, g, created)
 	}
 	key, secret := token.NewAgentKey(g, "first", now)
+	if in.IdempotencyKey != "" {
+		secret, key.Hash = s.firstKey(caller, in)
+	}
 	keyed, err := caller.Audit(now, "create-agent-key", key.ID, nil, map[string]any{"agent_id": g.ID, "name": key.Name})
 	if err != nil {
 		return g, "", err

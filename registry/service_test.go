@@ -108,7 +108,7 @@ func newService(t *testing.T) *service {
 			return arena.Conformance{AgentID: g.ID, Version: g.Version, CheckedAt: s.clock(), Passed: true, Report: []byte("{}")}, s.full
 		},
 		Rehearse: s.play, Rehearsals: s,
-		AgentsPerOwner: 150, Now: s.clock, Logger: s.log,
+		AgentsPerOwner: 150, KeySecret: []byte("secret"), Now: s.clock, Logger: s.log,
 	}
 	s.Service = registry.New(s.options)
 	return s
@@ -244,6 +244,39 @@ func TestService_Register_key(t *testing.T) {
 	if s.ok(err); secret != "" {
 		t.Error("an agent with an endpoint has a key")
 	}
+}
+
+// A registration that is repeated because its response was lost returns the same
+// agent with the same key.
+func TestService_Register_repeated(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.options.Protocols[arena.ProtocolAAP] = registry.Protocol{Polls: true}
+	in := arena.Registration{Name: "ant", Protocol: arena.ProtocolAAP, IdempotencyKey: "5f1c8a52-0d0e"}
+	g, secret, err := s.Register(t.Context(), alice(), in)
+	s.ok(err)
+	same, again, err := s.Register(t.Context(), alice(), in)
+	if s.ok(err); same.ID != g.ID || again != secret || len(s.audited()) != 2 {
+		t.Errorf("registered %s again as %s, the same key: %t, audited %q", g.ID, same.ID, again == secret, s.audited())
+	}
+
+	other := in
+	other.Name = "bee"
+	_, _, err = s.Register(t.Context(), alice(), other)
+	s.fails(err, arena.CodeConflict)
+	other.IdempotencyKey, other.Name = "another", "ant"
+	_, _, err = s.Register(t.Context(), alice(), other)
+	s.fails(err, arena.CodeNameTaken)
+	theirs, key, err := s.Register(t.Context(), bob(), arena.Registration{Name: "bat", Protocol: arena.ProtocolAAP, IdempotencyKey: in.IdempotencyKey})
+	if s.ok(err); theirs.ID == g.ID || key == secret {
+		t.Error("two owners share a key")
+	}
+
+	first, err := s.store.Accounts.TokenByHash(t.Context(), token.Hash(secret))
+	s.ok(err)
+	s.ok(s.store.Accounts.RevokeToken(t.Context(), "ow_alice", first.ID))
+	_, _, err = s.Register(t.Context(), alice(), in)
+	s.fails(err, arena.CodeNameTaken) // a revoked key is not returned
 }
 
 func TestService_Register_count(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/hkdf"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -87,15 +86,15 @@ func (s *Server) checkSettings(settings arena.Settings) []arena.FieldError {
 	return wrong
 }
 
-// voteSecret signs the names of voters' browsers. It is made from the oldest
+// secret returns the secret of the arena for one purpose. It is made from the oldest
 // key of the arena, which all nodes share and no rotation takes away.
-func (s *Server) voteSecret(ctx context.Context) ([]byte, error) {
+func (s *Server) secret(ctx context.Context, purpose string) ([]byte, error) {
 	keys, err := s.store.Keys.SigningKeys(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read the key of votes: %w", err)
+		return nil, fmt.Errorf("read the secret of %s: %w", purpose, err)
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("read the key of votes: there is no signing key")
+		return nil, fmt.Errorf("read the secret of %s: there is no signing key", purpose)
 	}
-	return hkdf.Key(sha256.New, keys[0].Private, nil, "agora-arena votes 1", sha256.Size)
+	return hkdf.Key(sha256.New, keys[0].Private, nil, "agora-arena "+purpose, sha256.Size)
 }

@@ -181,7 +181,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	if err != nil {
 		return nil, err
 	}
-	services, err := s.newServices(out, quotas, rescorer)
+	services, err := s.newServices(ctx, out, quotas, rescorer)
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +302,7 @@ func (s *Server) newEngine(quotas *quota.Set) (_ *engine.Rescorer, err error) {
 
 // newAPI makes the API and the servers of the listeners.
 func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *services) error {
-	voterKey, err := s.voteSecret(ctx)
+	voterKey, err := s.secret(ctx, "votes 1")
 	if err != nil {
 		return err
 	}

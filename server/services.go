@@ -73,7 +73,7 @@ func (s *Server) limits() quota.Limits {
 
 // newServices makes the health checks, the scheduler of leagues and the
 // services.
-func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.Rescorer) (_ *services, err error) {
+func (s *Server) newServices(ctx context.Context, out *outbound, quotas *quota.Set, rescorer *engine.Rescorer) (_ *services, err error) {
 	spread := s.cfg.HealthInterval * 3 / 4 // leaves time for slow answers and for storing what was found
 	if s.sweeper, err = health.New(health.Options{
 		Store: s.store.Agents, Probers: s.protocols.probers(), Recorder: s.pauses, CutOff: s.network.CutOff,
@@ -97,9 +97,13 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 	if err != nil {
 		return nil, err
 	}
+	keySecret, err := s.secret(ctx, "first keys 1")
+	if err != nil {
+		return nil, err
+	}
 	v.agents = registry.New(registry.Options{
 		Store: s.store, Pauses: s.pauses, Protocols: s.protocols.rules(), Endpoints: out.guard, Checker: s.sweeper, FullCheck: s.fullCheck, Rehearse: stage.Play,
-		Rehearsals: v.quotas.Rehearsal, Entries: v.entries, Checks: v.quotas.Check, HostChecks: v.quotas.CheckHost, AgentsPerOwner: s.limits().AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
+		Rehearsals: v.quotas.Rehearsal, Entries: v.entries, Checks: v.quotas.Check, HostChecks: v.quotas.CheckHost, AgentsPerOwner: s.limits().AgentsPerOwner, PublicURL: s.url, KeySecret: keySecret, Now: time.Now, Logger: s.log,
 	})
 	seeds := s.opts.Seeds
 	if seeds == nil {

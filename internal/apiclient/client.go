@@ -14,7 +14,10 @@ import (
 type Client struct {
 	Base  string // "http://127.0.0.1:8080"
 	Token string // bearer; "" for none
-	HTTP  *http.Client
+	// IdempotencyKey identifies the request, which net/http then repeats if its
+	// connection breaks. "" for none.
+	IdempotencyKey string
+	HTTP           *http.Client
 }
 
 // New returns a client with an http.Client of its own.
@@ -77,6 +80,9 @@ func (c *Client) Call(ctx context.Context, method, path string, in, out any) err
 	}
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	if c.IdempotencyKey != "" {
+		req.Header.Set("Idempotency-Key", c.IdempotencyKey)
 	}
 	resp, err := c.HTTP.Do(req)
 	if err != nil {

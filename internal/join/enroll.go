@@ -165,7 +165,11 @@ func (e *enrollment) create(ctx context.Context, owner, name string) (view agent
 	if owner == "" {
 		return view, &apiclient.Problem{Status: http.StatusUnauthorized}
 	}
-	err = e.call(ctx, owner, http.MethodPost, "/v1/agents", map[string]string{"name": name, "protocol": "aap"}, &view)
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	client := e.arena.As(owner)
+	client.IdempotencyKey = rand.Text()
+	err = client.Call(ctx, http.MethodPost, "/v1/agents", map[string]string{"name": name, "protocol": "aap"}, &view)
 	return view, err
 }
 

@@ -94,6 +94,17 @@ func TestRun_firstMatch(t *testing.T) {
 	}
 }
 
+// A registration is repeated if its connection breaks.
+func TestRun_repeatsRegistration(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.broken = true
+	w.start(t.TempDir(), source(first), func(o *Options) { o.Name = "ant" }).await("waiting for a match")
+	if n := w.count("POST /v1/agents"); n != 2 {
+		t.Errorf("%d registrations", n)
+	}
+}
+
 // A pause of the last run ends with the next one, and an interrupt shows how to
 // resume.
 func TestRun_resumes(t *testing.T) {

@@ -21,19 +21,21 @@ type world struct {
 	*testing.T
 	arena *agenttest.Arena
 
-	mu       sync.Mutex
-	calls    []string // of the API, as "METHOD path"
-	bodies   []string // and headers, of every recorded call
-	matches  map[string]string
-	leagues  []string // entered
-	pause    string   // its reason
-	key      string   // that the arena accepts
-	owners   map[string]bool
-	retired  bool
-	closed   bool          // no sign-ups
-	taken    bool          // every name
-	noAgents bool          // the agent is not known
-	changed  chan struct{} // closed when the pause changes
+	mu         sync.Mutex
+	calls      []string // of the API, as "METHOD path"
+	bodies     []string // and headers, of every recorded call
+	matches    map[string]string
+	leagues    []string // entered
+	pause      string   // its reason
+	key        string   // that the arena accepts
+	requestKey string   // of a registration whose connection broke
+	owners     map[string]bool
+	retired    bool
+	closed     bool          // no sign-ups
+	taken      bool          // every name
+	broken     bool          // the connection of the next registration
+	noAgents   bool          // the agent is not known
+	changed    chan struct{} // closed when the pause changes
 }
 
 func newWorld(t *testing.T) *world {
@@ -144,6 +146,11 @@ func (w *world) register(rw http.ResponseWriter, r *http.Request) {
 	switch {
 	case !w.owned(rw, r):
 	case w.taken:
+		refuse(rw, 409, "name_taken")
+	case w.broken:
+		w.broken, w.requestKey = false, r.Header.Get("Idempotency-Key")
+		panic(http.ErrAbortHandler)
+	case w.requestKey != "" && w.requestKey != r.Header.Get("Idempotency-Key"):
 		refuse(rw, 409, "name_taken")
 	default:
 		w.retired, w.noAgents = false, false

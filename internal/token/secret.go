@@ -1,6 +1,7 @@
 package token
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -27,6 +28,15 @@ func NewSecret(prefix string) (secret string, hash [32]byte) {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // documented never to fail
 	secret = prefix + base64.RawURLEncoding.EncodeToString(b[:])
+	return secret, Hash(secret)
+}
+
+// DerivedSecret returns the bearer secret that belongs to a text under a key, and
+// its hash.
+func DerivedSecret(prefix string, key []byte, text string) (secret string, hash [32]byte) {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(text))
+	secret = prefix + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 	return secret, Hash(secret)
 }
 
