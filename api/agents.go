@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
 
+	"github.com/agora-arena/arena/api/mcp"
 	"github.com/agora-arena/arena/arena"
 )
 
@@ -228,6 +229,7 @@ type Tasks interface {
 	Poll(w http.ResponseWriter, r *http.Request, caller arena.Caller, agentID string) error
 	// Answer stores the answer to a task and returns its outcome.
 	Answer(w http.ResponseWriter, r *http.Request, caller arena.Caller, agentID, taskID string) (arena.Outcome, error)
+	mcp.Tasks
 }
 
 // mountTasks mounts a route of agents that fetch their tasks. Its handler reads

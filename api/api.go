@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
 
+	"github.com/agora-arena/arena/api/mcp"
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/quota"
 	"github.com/agora-arena/arena/internal/vitals"
@@ -95,9 +96,6 @@ type Handlers struct {
 	Protocols map[string]Inbound
 	// Tasks serve agents that fetch their tasks.
 	Tasks Tasks
-	// MCP makes the handler of POST /mcp from the operations that it offers as
-	// tools.
-	MCP func(Operations) (MCP, error)
 }
 
 // MatchOptions are the parts of the match reads.
@@ -180,10 +178,10 @@ type Site struct {
 }
 
 // API is the HTTP side of the arena: routing, authentication, problems and
-// limits. It is an http.Handler, has no goroutines of its own and needs no
-// closing.
+// limits. It is an http.Handler and has no goroutines of its own.
 type API struct {
 	resources
+	mcp         *mcp.Server
 	accounts    Accounts // identifies callers
 	handlers    Handlers
 	quotas      *quota.Set
@@ -216,7 +214,6 @@ type resources struct {
 	audit    *auditHandlers
 	node     *nodeHandlers
 	pages    *pageHandlers
-	mcp      MCP
 }
 
 func newResources(o Options) resources {
@@ -260,7 +257,9 @@ func New(o Options) (*API, error) {
 		return nil, fmt.Errorf("api: trusted proxies: %w", err)
 	}
 	var err error
-	if a.mcp, err = o.Handlers.MCP(newOperations(a.resources)); err != nil {
+	if a.mcp, err = mcp.New(mcp.Options{
+		Operations: newOperations(a.resources), Tasks: o.Handlers.Tasks, Watches: o.Quotas.Streams, URL: o.Site.URL, Version: o.Node.Version, Logger: o.Logger,
+	}); err != nil {
 		return nil, fmt.Errorf("api: mcp: %w", err)
 	}
 	a.engine.RedirectTrailingSlash = false
@@ -278,6 +277,9 @@ func New(o Options) (*API, error) {
 	}
 	return a, nil
 }
+
+// Close ends the requests that wait for events of matches.
+func (a *API) Close() { a.mcp.Close() }
 
 func isHTTPS(siteURL string) bool { return strings.HasPrefix(siteURL, "https://") }
 

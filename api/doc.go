@@ -17,6 +17,6 @@
 // and encodes. Operations that change no rows are mounted with handleRecorded.
 // API itself routes, authenticates, limits and writes problems.
 //
-// Only server imports it. It imports arena, internal/quota, visibility
+// Only server imports it. It imports arena, api/mcp, internal/quota, visibility
 // and pure packages.
 package api

@@ -128,6 +128,10 @@ func matrix() map[string]answers {
 	}
 }
 
+// accepted is what every request accepts. MCP refuses requests that do not accept
+// both.
+const accepted = "application/json, text/event-stream"
+
 // Every route answers everyone as the matrix says, over the real store. A
 // route without a row fails. Threat A1.
 func TestAPI_matrix(t *testing.T) {
@@ -143,7 +147,7 @@ func TestAPI_matrix(t *testing.T) {
 		delete(table, r.id)
 		path, body := m.object(r)
 		for who := range want {
-			got := m.do(r.method, path, m.tokens[who], body)
+			got := m.do(r.method, path, m.tokens[who], body, "Accept", accepted)
 			if got.status != want[who] {
 				t.Errorf("%s asks %s %s: status %d, want %d: %s", askers()[asker(who)], r.method, r.path, got.status, want[who], got.body)
 			}
@@ -190,7 +194,7 @@ func TestAPI_matrix_sessions(t *testing.T) {
 				want = 201
 			}
 			_, secret := m.sessionOf(id)
-			got := m.do(r.method, path, "", body, "Cookie", "__Host-"+sessionCookie+"="+secret)
+			got := m.do(r.method, path, "", body, "Accept", accepted, "Cookie", "__Host-"+sessionCookie+"="+secret)
 			if got.status != want {
 				t.Errorf("%s, in a browser, asks %s %s: status %d, want %d: %s", askers()[who], r.method, r.path, got.status, want, got.body)
 			}
@@ -361,7 +365,7 @@ func (m *matrixWorld) body(r route, name string) any {
 	case "challenge":
 		return object{"league": "quiz", "agent_id": m.agent(m.alice, name, "quiz"), "opponent_id": m.agent(m.bob, "bob-"+name, "quiz")}
 	case "mcp":
-		return object{}
+		return object{"jsonrpc": "2.0", "id": 1, "method": "ping"}
 	case "set-banner":
 		return object{"text": name}
 	case "vote":

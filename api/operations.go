@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"io"
-	"net/http"
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -13,13 +12,6 @@ import (
 )
 
 const mcpPath = "/mcp"
-
-// MCP serves the Model Context Protocol.
-type MCP interface {
-	// Serve answers a message of a caller, or returns an error, which was not
-	// answered.
-	Serve(w http.ResponseWriter, r *http.Request, body []byte, caller arena.Caller, address string) error
-}
 
 // mountMCP mounts the route of MCP. A bad token is rejected; a client
 // without one gets the public tools.
@@ -59,8 +51,7 @@ func describeMCP(op *huma.Operation) {
 	}
 }
 
-// Operations are operations of the API for another handler of this process, which
-// offers them in a form of its own. Scopes, audit entries and time limits are
+// Operations are the operations of the API that MCP offers as tools. Scopes, audit entries and time limits are
 // those of the routes; a result encodes to the body of the route's response. The
 // caller of these methods has identified its client and checked the lengths of
 // texts.

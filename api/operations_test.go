@@ -1,9 +1,8 @@
 package api
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -11,43 +10,6 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/vitals"
 )
-
-// fakeMCP answers with the caller, or performs the operation that a message names.
-type fakeMCP struct{ operations Operations }
-
-func (f fakeMCP) Serve(w http.ResponseWriter, r *http.Request, body []byte, caller arena.Caller, _ string) error {
-	var in struct{ Operation, Agent, League string }
-	if err := json.Unmarshal(body, &in); err != nil {
-		return arena.Errorf(arena.CodeMalformed, "not JSON")
-	}
-	var out any = caller
-	var err error
-	switch in.Operation {
-	case "leagues":
-		out, err = f.operations.Leagues(r.Context(), caller)
-	case "standings":
-		out, err = f.operations.Standings(r.Context(), caller, in.League, 1)
-	case "mine":
-		out, err = f.operations.MyAgents(r.Context(), caller)
-	case "enter":
-		err = f.operations.Enter(r.Context(), caller, in.League, in.Agent, "")
-	case "deliveries":
-		out, err = f.operations.Deliveries(r.Context(), caller, in.Agent, "", "", 1)
-	case "latest":
-		var id string
-		id, err = f.operations.LatestMatch(r.Context(), caller, in.Agent)
-		out = object{"match_id": id}
-	case "rehearse":
-		out, err = f.operations.Rehearse(r.Context(), caller, in.Agent, in.League, nil)
-	case "check":
-		out, err = f.operations.Check(r.Context(), caller, in.Agent)
-	}
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", jsonType)
-	return writeJSON(w, out)
-}
 
 // An operation has the scope, the answer and the audit entry of its route.
 // Threats A1 and G8.
@@ -58,36 +20,64 @@ func TestOperations(t *testing.T) {
 	endpoint, other := w.agent(w.alice, "first", "quiz"), w.agent(w.bob, "other")
 	made := w.do("POST", "/v1/agents", w.alice, object{"name": "Pia"}).is(201)
 	id, key := made.str("agent_id"), made.str("agent_key")
-	do := func(token, operation, agent string) response {
-		return w.do("POST", "/mcp", token, object{"Operation": operation, "Agent": agent, "League": "quiz"})
+	o := newOperations(w.api.resources)
+	as := func(token string) arena.Caller {
+		caller, err := w.api.accounts.Identify(t.Context(), arena.Credentials{Secret: token, Given: token != ""})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return caller
 	}
-	for path, operation := range map[string]string{"/v1/leagues": "leagues", "/v1/leagues/quiz/standings?limit=1": "standings"} {
-		if got, want := do("", operation, "").is(200), w.do("GET", path, "", nil).is(200); string(got.body) != string(want.body) {
-			t.Errorf("%s: %s, the route answers %s", operation, got.body, want.body)
+	want := func(operation string, err error, code arena.Code) {
+		t.Helper()
+		if arena.CodeOf(err) != code {
+			t.Errorf("%s: %v, want %q", operation, err, code)
 		}
 	}
-	do(key, "enter", other).is(404)
-	do(key, "enter", id).is(200)
-	do("", "enter", id).is(401)
-	do(w.alice, "enter", id).is(200)
-	do(key, "deliveries", id).is(200)
-	do(key, "deliveries", endpoint).is(404)
-	do("", "deliveries", id).is(401)
-	do("", "mine", "").is(401)
-	do(w.alice, "mine", "").is(200)
-	do(key, "check", id).is(403)
-	do(w.bob, "check", endpoint).is(404)
-	do(w.alice, "check", endpoint).is(200)
-	if got := do(key, "latest", id).is(200); got.str("match_id") != "" {
-		t.Errorf("latest match: %s", got.body)
+	same := func(path string, v any, err error) {
+		t.Helper()
+		var body bytes.Buffer
+		if err == nil {
+			err = writeJSON(&body, v)
+		}
+		if want := w.do("GET", path, "", nil).is(200); err != nil || body.String() != string(want.body) {
+			t.Errorf("%s, %v, the route %s answers %s", &body, err, path, want.body)
+		}
 	}
-	do(key, "rehearse", endpoint).is(403)
-	do(w.alice, "rehearse", endpoint)
+	leagues, err := o.Leagues(t.Context(), as(""))
+	same("/v1/leagues", leagues, err)
+	standings, err := o.Standings(t.Context(), as(""), "quiz", 1)
+	same("/v1/leagues/quiz/standings?limit=1", standings, err)
+	for _, c := range []struct {
+		token, agent string
+		code         arena.Code
+	}{{key, other, arena.CodeNotFound}, {key, id, ""}, {"", id, arena.CodeUnauthorized}, {w.alice, id, ""}} {
+		want("enter", o.Enter(t.Context(), as(c.token), "quiz", c.agent, ""), c.code)
+	}
+	for _, c := range []struct {
+		token, agent string
+		code         arena.Code
+	}{{key, id, ""}, {key, endpoint, arena.CodeNotFound}, {"", id, arena.CodeUnauthorized}} {
+		_, err := o.Deliveries(t.Context(), as(c.token), c.agent, "", "", 1)
+		want("deliveries", err, c.code)
+	}
+	for token, code := range map[string]arena.Code{"": arena.CodeUnauthorized, w.alice: ""} {
+		_, err := o.MyAgents(t.Context(), as(token))
+		want("mine", err, code)
+	}
+	for token, code := range map[string]arena.Code{key: arena.CodeForbidden, w.bob: arena.CodeNotFound, w.alice: ""} {
+		_, err := o.Check(t.Context(), as(token), endpoint)
+		want("check", err, code)
+	}
+	if latest, err := o.LatestMatch(t.Context(), as(key), id); err != nil || latest != "" {
+		t.Errorf("latest match: %q, %v", latest, err)
+	}
+	_, err = o.Rehearse(t.Context(), as(key), endpoint, "quiz", nil)
+	want("rehearse", err, arena.CodeForbidden)
 	if entries := w.do("GET", "/v1/admin/audit?find=enter-league", w.admin, nil).is(200); !strings.Contains(string(entries.body), id) {
 		t.Errorf("audit: %s", entries.body)
 	}
 
-	o := newOperations(w.api.resources)
 	for operation, admits := range map[string]map[arena.Scope]bool{
 		"list-leagues":          {"": true, arena.ScopeAgent: true, arena.ScopeOwner: true, arena.ScopeAdmin: true},
 		"create-agent":          {"": false, arena.ScopeAgent: false, arena.ScopeOwner: true, arena.ScopeAdmin: false},
@@ -113,8 +103,12 @@ func TestAPI_mcp(t *testing.T) {
 		{name: "too large", method: "POST", path: "/mcp", token: w.alice, body: `"` + strings.Repeat("x", maxMCPBody) + `"`, status: 413, code: arena.CodeTooLarge},
 		{name: "another method", method: "GET", path: "/mcp", status: 405, code: arena.CodeNoMethod},
 	})
-	if got := w.do("POST", "/mcp", w.alice, object{}).is(200); !strings.Contains(string(got.body), w.aliceI) {
-		t.Errorf("the caller is %s", got.body)
+	list := object{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+	for token, want := range map[string]bool{"": false, w.alice: true} {
+		got := w.do("POST", "/mcp", token, list, "Accept", "application/json, text/event-stream").is(200)
+		if strings.Contains(string(got.body), "register_agent") != want {
+			t.Errorf("a caller with the token %q has the tools %s", token, got.body)
+		}
 	}
 }
 

@@ -139,7 +139,6 @@ func testOptions(t testing.TB) parts {
 	return parts{db: &store.Store{}, SignupMode: account.SignupOpen, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Rehearse: noRehearsal, Publisher: &publisher{}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
 		Handlers: Handlers{
 			Tasks:  fakeTasks{},
-			MCP:    func(o Operations) (MCP, error) { return fakeMCP{o}, nil },
 			Stream: inbound{says("stream")}, JWKS: says("jwks"), UI: says("page"),
 			SDK:       serveSDKList,
 			Protocols: map[string]Inbound{arena.ProtocolAgora: inbound{says("agora")}, arena.ProtocolEnvelope: inbound{says("relay")}, arena.ProtocolAgentProtocol: inbound{says("message")}, arena.ProtocolA2A: inbound{says("a2a")}},

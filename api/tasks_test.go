@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/agora-arena/arena/api/mcp"
 	"github.com/agora-arena/arena/arena"
 )
 
@@ -96,7 +97,7 @@ func TestAPI_agentKeys(t *testing.T) {
 }
 
 // fakeTasks are of agents that the caller may fetch tasks for.
-type fakeTasks struct{}
+type fakeTasks struct{ mcp.Tasks }
 
 func (fakeTasks) Poll(w http.ResponseWriter, _ *http.Request, caller arena.Caller, agentID string) error {
 	if caller.Scope == arena.ScopeAgent && caller.AgentID != agentID {

@@ -113,8 +113,8 @@ func (s *Server) Close() error {
 			in.stop()
 		}
 	}
-	if s.mcp != nil {
-		s.mcp.Close()
+	if s.api != nil {
+		s.api.Close()
 	}
 	for _, h := range []*http.Server{s.public, s.plain, s.private} {
 		if h == nil {

@@ -22,7 +22,6 @@ import (
 	"github.com/agora-arena/arena/account"
 	"github.com/agora-arena/arena/api"
 	"github.com/agora-arena/arena/api/card"
-	"github.com/agora-arena/arena/api/mcp"
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/internal/certs"
@@ -84,7 +83,6 @@ type Server struct {
 	signed    *agentprotocol.Server
 	pulls     *pull.Hub
 	tasks     *pull.Server
-	mcp       *mcp.Server
 	mailer    *mail.Mailer // nil: no mail
 	pauses    *registry.Pauses
 	runner    *engine.Engine
@@ -95,7 +93,7 @@ type Server struct {
 	scripts   *script.Pool
 	games     *catalog.Catalog
 	relay     *relay.Server
-	api       http.Handler
+	api       *api.API
 
 	certs *certs.Certificates // nil: no TLS
 
@@ -333,12 +331,6 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches, Votes: votes, Games: s.games},
 		Handlers: api.Handlers{
 			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), SDK: packages.Serve, Tasks: s.tasks, Protocols: s.handlers(),
-			MCP: func(operations api.Operations) (_ api.MCP, err error) {
-				s.mcp, err = mcp.New(mcp.Options{
-					Operations: operations, Tasks: s.tasks, Watches: services.quotas.Streams, URL: s.url, Version: s.version(), Logger: s.log,
-				})
-				return s.mcp, err
-			},
 		},
 		Matches:  api.MatchOptions{Visible: s.visible, Viewers: s.hub.Viewers, Record: s.record, Card: cards.Draw, Notation: s.notation},
 		Votes:    api.VoteOptions{Secret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https"},

@@ -9,5 +9,5 @@
 //
 // It leaves the identification of callers, the reading of bodies and problem
 // documents to api, tasks to protocol/aap/pull, and the messages of the
-// protocol to its library. Only server imports it.
+// protocol to its library. Only api imports it.
 package mcp

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -72,9 +71,6 @@ type Server struct {
 
 // New returns a Server.
 func New(o Options) (*Server, error) {
-	if o.Operations == nil || o.Tasks == nil || o.Watches == nil || o.URL == "" || o.Version == "" || o.Logger == nil {
-		return nil, errors.New("mcp: a part is missing")
-	}
 	at, err := url.Parse(o.URL)
 	if err != nil {
 		return nil, err
