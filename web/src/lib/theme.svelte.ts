@@ -1,5 +1,7 @@
 // Dark or light: the system's choice until the reader makes one.
 
+import { store } from './storage';
+
 export type Theme = 'dark' | 'light';
 
 const KEY = 'arena.theme';
@@ -21,11 +23,7 @@ class ThemeChoice {
   toggle(): void {
     this.current = this.current === 'dark' ? 'light' : 'dark';
     document.documentElement.dataset['theme'] = this.current;
-    try {
-      localStorage.setItem(KEY, this.current);
-    } catch {
-      // No storage: the choice lives as long as the page.
-    }
+    store(KEY, this.current);
   }
 }
 

@@ -1,3 +1,5 @@
+import { isObject } from '../json';
+
 /** What an agent's capability manifest says for its page. All of it is the agent's own claim. */
 export interface Declared {
   /** Undefined when it names no model. */
@@ -60,5 +62,4 @@ function languagesOf(v: unknown, language: string): string {
     .join(', ');
 }
 
-const isObject = (v: unknown): v is Record<string, unknown> => typeof v === 'object' && v !== null && !Array.isArray(v);
 const textOf = (v: unknown): string => (typeof v === 'string' ? v.slice(0, TEXT_MAX) : '');

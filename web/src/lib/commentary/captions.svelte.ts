@@ -1,24 +1,14 @@
+import { store, stored } from '../storage';
+
 const KEY = 'arena.captions';
 
 /** Whether the commentary is shown: a choice that the browser keeps. */
 class Captions {
-  shown = $state(stored());
+  shown = $state(stored(KEY) !== 'off');
 
   toggle(): void {
     this.shown = !this.shown;
-    try {
-      localStorage.setItem(KEY, this.shown ? 'on' : 'off');
-    } catch {
-      // No storage: the choice lives as long as the page.
-    }
-  }
-}
-
-function stored(): boolean {
-  try {
-    return localStorage.getItem(KEY) !== 'off';
-  } catch {
-    return true;
+    store(KEY, this.shown ? 'on' : 'off');
   }
 }
 

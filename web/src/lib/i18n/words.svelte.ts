@@ -1,4 +1,5 @@
 import { loaded } from '../renew';
+import { store, stored } from '../storage';
 import { fill, type Params } from './fill';
 
 export type Language = 'en' | 'es';
@@ -39,7 +40,7 @@ class Words {
 
   /** Takes the reader's language, before anything is drawn. */
   async begin(): Promise<void> {
-    await this.use(stored() ?? (navigator.language.startsWith('es') ? 'es' : 'en'), false);
+    await this.use(chosen() ?? (navigator.language.startsWith('es') ? 'es' : 'en'), false);
   }
 
   async use(language: Language, keep = true): Promise<void> {
@@ -48,7 +49,7 @@ class Words {
     if (this.#chosen !== language) return;
     this.language = language;
     document.documentElement.lang = language;
-    if (keep) store(language);
+    if (keep) store(KEY, language);
   }
 
   /** Loads what is missing of the areas that were added, in the reader's language. */
@@ -73,21 +74,9 @@ class Words {
   };
 }
 
-function stored(): Language | undefined {
-  try {
-    const value = localStorage.getItem(KEY);
-    return value === 'en' || value === 'es' ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function store(language: Language): void {
-  try {
-    localStorage.setItem(KEY, language);
-  } catch {
-    // No storage: the choice lives as long as the page.
-  }
+function chosen(): Language | undefined {
+  const value = stored(KEY);
+  return value === 'en' || value === 'es' ? value : undefined;
 }
 
 export const words = new Words();

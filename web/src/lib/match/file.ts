@@ -1,4 +1,5 @@
 import type { ArenaEvent, Match } from '../api/contract';
+import { isObject } from '../json';
 
 // A match's log from a file: JSON lines as /v1/matches/{id}/events returns them,
 // optionally preceded by {"match": …}. The file is untrusted: what the reducer
@@ -42,10 +43,7 @@ const list =
 const object =
   (members: Readonly<Record<string, Shape>>): Shape =>
   (v) =>
-    typeof v === 'object' &&
-    v !== null &&
-    !Array.isArray(v) &&
-    Object.entries(members).every(([key, shape]) => shape((v as Record<string, unknown>)[key]));
+    isObject(v) && Object.entries(members).every(([key, shape]) => shape(v[key]));
 
 const seats = list(object({ agent_id: text, name: text, version: maybe(text) }));
 const standing = { agent_id: text, points: number, place: number, state: text };

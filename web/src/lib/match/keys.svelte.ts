@@ -1,5 +1,7 @@
 // The keys of a replay.
 
+import { store, stored } from '../storage';
+
 export type Act = 'toggle' | 'event.back' | 'event.next' | 'round.back' | 'round.next' | 'first' | 'last' | 'moment' | 'legend' | 'leave';
 
 /** For the legend, in its order. */
@@ -16,27 +18,15 @@ export const KEYS: readonly { keys: readonly string[]; act: Act }[] = [
   { keys: ['Esc'], act: 'leave' },
 ];
 
-const STORE = 'arena.shortcuts';
+const KEY = 'arena.shortcuts';
 
 /** Whether keys do anything: someone who speaks to the computer may press them without knowing. */
 export class Shortcuts {
-  on = $state(stored() !== 'off');
+  on = $state(stored(KEY) !== 'off');
 
   set(on: boolean): void {
     this.on = on;
-    try {
-      localStorage.setItem(STORE, on ? 'on' : 'off');
-    } catch {
-      // No storage: the choice lives as long as the page.
-    }
-  }
-}
-
-function stored(): string | null {
-  try {
-    return localStorage.getItem(STORE);
-  } catch {
-    return null;
+    store(KEY, on ? 'on' : 'off');
   }
 }
 

@@ -1,3 +1,4 @@
+import { isObject } from '../json';
 import type { Entry } from './state';
 
 // What a lane's line says. Agents may send anything, so every member is
@@ -53,13 +54,12 @@ const BRIEF = 120;
 
 /** One line's worth of a value: the words of a string, the values of an object. */
 function brief(v: unknown): string | undefined {
-  const whole =
-    typeof v === 'object' && v !== null && !Array.isArray(v)
-      ? Object.values(v)
-          .filter((x) => typeof x !== 'object')
-          .map(String)
-          .join(' · ')
-      : text(v);
+  const whole = isObject(v)
+    ? Object.values(v)
+        .filter((x) => typeof x !== 'object')
+        .map(String)
+        .join(' · ')
+    : text(v);
   return whole && whole.length > BRIEF ? `${whole.slice(0, BRIEF)}…` : whole;
 }
 

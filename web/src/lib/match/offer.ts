@@ -1,5 +1,6 @@
 import type { AnswerBody } from '../api/contract';
 import { duration } from '../format';
+import { isObject } from '../json';
 
 /** A line of what an agent offered and delivered with an answer: the end of the heading's key answer.*, and a text. */
 export type Line = readonly [heading: 'plan' | 'price' | 'eta' | 'metrics' | 'artifacts', text: string];
@@ -22,7 +23,6 @@ export function offerLines(answer: Partial<AnswerBody> | undefined, language: st
   return lines;
 }
 
-const isObject = (v: unknown): v is Record<string, unknown> => typeof v === 'object' && v !== null && !Array.isArray(v);
 const plain = (v: unknown): string => (typeof v === 'string' ? v : JSON.stringify(v));
 const dollars = (n: number, language: string): string =>
   new Intl.NumberFormat(language, { style: 'currency', currency: 'USD', maximumFractionDigits: 6 }).format(n);

@@ -1,24 +1,14 @@
+import { store, stored } from '../storage';
+
 const KEY = 'arena.next';
 
 /** Whether the next live match follows by itself when one has ended. Kept in the browser. */
 class Auto {
-  on = $state(stored() !== 'off');
+  on = $state(stored(KEY) !== 'off');
 
   set(on: boolean): void {
     this.on = on;
-    try {
-      localStorage.setItem(KEY, on ? 'on' : 'off');
-    } catch {
-      // No storage: the choice lives as long as the page.
-    }
-  }
-}
-
-function stored(): string | null {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    return null;
+    store(KEY, on ? 'on' : 'off');
   }
 }
 

@@ -1,4 +1,5 @@
 import { isFollowed, parseFollows, toggled, type Follow } from './follow';
+import { store, stored } from '../storage';
 
 const KEY = 'arena.following';
 const ASKED = 'arena.following.asked';
@@ -11,12 +12,12 @@ export interface Note {
 
 /** The agents and leagues that the reader follows, kept in the browser. */
 class Follows {
-  list = $state.raw<readonly Follow[]>(parseFollows(read(KEY)));
+  list = $state.raw<readonly Follow[]>(parseFollows(stored(KEY)));
   note = $state.raw<Note>();
 
   constructor() {
     addEventListener('storage', (e) => {
-      if (e.key === KEY || e.key === null) this.list = parseFollows(read(KEY)); // another tab
+      if (e.key === KEY || e.key === null) this.list = parseFollows(stored(KEY)); // another tab
     });
   }
 
@@ -30,32 +31,16 @@ class Follows {
     if (!next) return void (this.note = { key: 'next.follow.full', name: f.name });
     const more = next.length > this.list.length;
     this.list = next;
-    write(KEY, JSON.stringify(next));
+    store(KEY, JSON.stringify(next));
     this.note = more ? { key: 'next.follow.on', name: f.name } : undefined;
     if (more) ask();
   }
 }
 
 function ask(): void {
-  if (!('Notification' in globalThis) || Notification.permission !== 'default' || read(ASKED)) return;
-  write(ASKED, '1');
+  if (!('Notification' in globalThis) || Notification.permission !== 'default' || stored(ASKED)) return;
+  store(ASKED, '1');
   void Promise.resolve(Notification.requestPermission()).catch(() => undefined);
-}
-
-function read(key: string): string | null {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null;
-  }
-}
-
-function write(key: string, value: string): void {
-  try {
-    localStorage.setItem(key, value);
-  } catch {
-    // No storage, or a full one: it lasts as long as the page.
-  }
 }
 
 export const follows = new Follows();
