@@ -200,7 +200,7 @@ func readReply(body []byte) (opinion, error) {
 	var completion struct {
 		Choices []struct {
 			Message struct {
-				Content content `json:"content"`
+				Content modeltext.Content `json:"content"`
 			} `json:"message"`
 		} `json:"choices"`
 	}
@@ -224,27 +224,6 @@ func readReply(body []byte) (opinion, error) {
 	}
 	reason, _ := verdict.Reason.(string) // a verdict counts without one
 	return opinion{choice: winner, reason: firstRunes(reason, modelReason)}, nil
-}
-
-// content is the text of a message: a string, or the texts of its parts.
-type content string
-
-// UnmarshalJSON reads either form; null is an empty text.
-func (c *content) UnmarshalJSON(data []byte) error {
-	var parts []json.RawMessage
-	if strictjson.Unmarshal(data, &parts) != nil {
-		return strictjson.Unmarshal(data, (*string)(c))
-	}
-	for _, p := range parts {
-		var part struct {
-			Text string `json:"text"`
-		}
-		if err := strictjson.UnmarshalOpen(p, &part, "text"); err != nil {
-			return err
-		}
-		*c += content(part.Text)
-	}
-	return nil
 }
 
 func firstRunes(s string, n int) string {

@@ -57,9 +57,9 @@ type chunk struct {
 }
 
 type delta struct {
-	Content          content `json:"content"`
-	ReasoningContent content `json:"reasoning_content"` // vLLM, llama.cpp
-	Reasoning        content `json:"reasoning"`         // Ollama
+	Content          modeltext.Content `json:"content"`
+	ReasoningContent modeltext.Content `json:"reasoning_content"` // vLLM, llama.cpp
+	Reasoning        modeltext.Content `json:"reasoning"`         // Ollama
 	ToolCalls        []struct {
 		Index    int `json:"index"`
 		Function struct {
@@ -67,33 +67,6 @@ type delta struct {
 			Arguments json.RawMessage `json:"arguments"` // a string that holds JSON, or JSON
 		} `json:"function"`
 	} `json:"tool_calls"`
-}
-
-// content is the text of a message: a string, or the text parts of a list of parts.
-type content string
-
-// UnmarshalJSON never fails: what holds no text, such as null or an image, is empty.
-func (c *content) UnmarshalJSON(data []byte) error {
-	var text string
-	var parts []json.RawMessage
-	var part struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	*c = ""
-	switch {
-	case json.Unmarshal(data, &text) == nil:
-		*c = content(text)
-	case json.Unmarshal(data, &parts) == nil:
-		for _, p := range parts {
-			var inner content
-			_ = inner.UnmarshalJSON(p)
-			*c += inner
-		}
-	case json.Unmarshal(data, &part) == nil && (part.Type == "" || strings.HasSuffix(part.Type, "text")):
-		*c = content(part.Text)
-	}
-	return nil
 }
 
 // problem is the message of an error: a string, or the member message of an object.

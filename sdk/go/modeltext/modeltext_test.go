@@ -1,6 +1,7 @@
 package modeltext_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -82,6 +83,27 @@ func TestObject(t *testing.T) {
 	} {
 		if got, ok := modeltext.Object(text); string(got) != want || ok != (want != "") {
 			t.Errorf("Object(%q) = %q, %t", text, got, ok)
+		}
+	}
+}
+
+func TestContent(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{
+		`"Canberra"`: "Canberra",
+		`[{"type":"text","text":"Can"},{"type":"text","text":"berra"}]`:                                         "Canberra",
+		`[{"type":"thinking","thinking":[{"type":"text","text":"Sydney?"}]},{"type":"text","text":"Canberra"}]`: "Canberra",
+		`[{"type":"image_url","image_url":{"url":"data:"}},"Canberra",null]`:                                    "Canberra",
+		`[{"type":"output_text","text":"Canberra"}]`:                                                            "Canberra",
+		`{"type":"text","text":"Canberra"}`:                                                                     "Canberra",
+		`[{"type":"refusal","refusal":"no"}]`:                                                                   "",
+		`null`:                                                                                                  "",
+		`[]`:                                                                                                    "",
+		`7`:                                                                                                     "",
+	} {
+		c := modeltext.Content("before")
+		if err := json.Unmarshal([]byte(value), &c); err != nil || string(c) != want {
+			t.Errorf("%s: %q, %v, want %q", value, c, err, want)
 		}
 	}
 }
