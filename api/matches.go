@@ -47,35 +47,19 @@ func matchRoutes[I, O any](h func(*matchHandlers, context.Context, *I) (*O, erro
 }
 
 type createMatchInput struct {
-	Body struct {
-		League   string     `json:"league" minLength:"1" maxLength:"40"`
-		Agents   []string   `json:"agents" minItems:"2" maxItems:"128" maxLength:"64" doc:"Ids of the agents, one seat each."`
-		Rounds   *int       `json:"rounds,omitempty" minimum:"1" maximum:"200" doc:"Left out: the league's."`
-		Rated    *bool      `json:"rated,omitempty" doc:"Left out: the league's. A match of an unrated league cannot be rated."`
-		StartsAt *time.Time `json:"starts_at,omitempty" doc:"Left out: now."`
-	} `nameHint:"CreateMatchBody"`
+	Body struct{ arena.MatchRequest } `nameHint:"CreateMatchBody"`
 }
 
 func (h *matchHandlers) create(ctx context.Context, in *createMatchInput) (*output[matchView], error) {
-	b := &in.Body
-	m, err := h.matches.Create(ctx, callerOf(ctx), arena.MatchRequest{
-		League: b.League, Agents: b.Agents, Rounds: b.Rounds, Rated: b.Rated, StartsAt: b.StartsAt,
-	})
-	return h.created(m, err)
+	return h.created(h.matches.Create(ctx, callerOf(ctx), in.Body.MatchRequest))
 }
 
 type challengeInput struct {
-	Body struct {
-		AgentID    string `json:"agent_id" minLength:"1" maxLength:"64" doc:"One of the caller's own."`
-		OpponentID string `json:"opponent_id" minLength:"1" maxLength:"64" doc:"Any other agent that plays in the league."`
-		League     string `json:"league" minLength:"1" maxLength:"40" doc:"Both are in it; its rules hold, but no rating moves."`
-	} `nameHint:"ChallengeBody"`
+	Body struct{ arena.ChallengeRequest } `nameHint:"ChallengeBody"`
 }
 
 func (h *matchHandlers) challenge(ctx context.Context, in *challengeInput) (*output[matchView], error) {
-	b := &in.Body
-	m, err := h.matches.Challenge(ctx, callerOf(ctx), arena.ChallengeRequest{AgentID: b.AgentID, OpponentID: b.OpponentID, League: b.League})
-	return h.created(m, err)
+	return h.created(h.matches.Challenge(ctx, callerOf(ctx), in.Body.ChallengeRequest))
 }
 
 // created answers with a match as it was created: reading it would compete

@@ -54,6 +54,15 @@ type Match struct {
 	Interruptions int
 }
 
+// Briefs returns the seats as shown to spectators.
+func (m Match) Briefs() []SeatBrief {
+	briefs := make([]SeatBrief, len(m.Seats))
+	for i, s := range m.Seats {
+		briefs[i] = SeatBrief{AgentID: s.AgentID, Name: s.Name, Version: s.Version}
+	}
+	return briefs
+}
+
 // VoidCode is the kind of reason why a match is void or canceled.
 type VoidCode string
 
@@ -141,18 +150,18 @@ type MatchPlan struct {
 
 // MatchRequest is an admin's request for a match.
 type MatchRequest struct {
-	League   string
-	Agents   []string   // ids, one seat each
-	Rounds   *int       // nil: the league's
-	Rated    *bool      // nil: the league's
-	StartsAt *time.Time // nil: now
+	League   string     `json:"league" minLength:"1" maxLength:"40"`
+	Agents   []string   `json:"agents" minItems:"2" maxItems:"128" maxLength:"64" doc:"Ids of the agents, one seat each."`
+	Rounds   *int       `json:"rounds,omitempty" minimum:"1" maximum:"200" doc:"Left out: the league's."`
+	Rated    *bool      `json:"rated,omitempty" doc:"Left out: the league's. A match of an unrated league cannot be rated."`
+	StartsAt *time.Time `json:"starts_at,omitempty" doc:"Left out: now."`
 }
 
 // ChallengeRequest is an owner's request for an unrated duel.
 type ChallengeRequest struct {
-	AgentID    string // of the owner
-	OpponentID string
-	League     string
+	AgentID    string `json:"agent_id" minLength:"1" maxLength:"64" doc:"One of the caller's own."`
+	OpponentID string `json:"opponent_id" minLength:"1" maxLength:"64" doc:"Any other agent that plays in the league."`
+	League     string `json:"league" minLength:"1" maxLength:"40" doc:"Both are in it; its rules hold, but no rating moves."`
 }
 
 // Lease is the right of one node to run one match. Every write under the lease

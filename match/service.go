@@ -148,11 +148,9 @@ func (s *Service) salt() string {
 // schedule has the engine create a match. The result is the match at its creation,
 // though it may have started since.
 func (s *Service) schedule(ctx context.Context, m arena.Match, audit ...arena.AuditEntry) (arena.Match, error) {
-	body := arena.MatchScheduledBody{League: m.League, StartsAt: m.StartsAt.Format(arena.TimeFormat), Rated: m.Settings.Rated, Unrated: m.UnratedReason}
-	for _, seat := range m.Seats {
-		body.Seats = append(body.Seats, arena.SeatBrief{AgentID: seat.AgentID, Name: seat.Name, Version: seat.Version})
-	}
-	e, err := arena.NewEvent(arena.Event{MatchID: m.ID, At: m.CreatedAt, Type: arena.EventMatchScheduled}, body)
+	e, err := arena.NewEvent(arena.Event{MatchID: m.ID, At: m.CreatedAt, Type: arena.EventMatchScheduled}, arena.MatchScheduledBody{
+		League: m.League, StartsAt: m.StartsAt.Format(arena.TimeFormat), Rated: m.Settings.Rated, Unrated: m.UnratedReason, Seats: m.Briefs(),
+	})
 	if err != nil {
 		return arena.Match{}, err
 	}

@@ -159,7 +159,7 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 	}
 	started := arena.MatchStartedBody{
 		League: mr.m.League, Format: mr.m.Settings.Format, Visibility: mr.m.Settings.Visibility,
-		Rated: mr.m.Settings.Rated, TotalRounds: totalRounds(mr.m.Settings), Seats: mr.briefs(), RulesVersion: mr.m.Settings.RulesVersion, Game: mr.m.Settings.Game.Brief(),
+		Rated: mr.m.Settings.Rated, TotalRounds: totalRounds(mr.m.Settings), Seats: mr.m.Briefs(), RulesVersion: mr.m.Settings.RulesVersion, Game: mr.m.Settings.Game.Brief(),
 	}
 	if started.SeedCommitment, err = record.SeedCommitment(mr.m.ID, mr.m.SeedSalt, mr.m.Seed); err != nil {
 		return nil, err
@@ -367,14 +367,6 @@ func (mr *matchRun) cooldowns(ctx context.Context, r *round) (map[string]arena.C
 		return nil, fmt.Errorf("read cooldowns of agents: %w", err)
 	}
 	return cooldowns, nil
-}
-
-func (mr *matchRun) briefs() []arena.SeatBrief {
-	briefs := make([]arena.SeatBrief, len(mr.m.Seats))
-	for i, s := range mr.m.Seats {
-		briefs[i] = arena.SeatBrief{AgentID: s.AgentID, Name: s.Name, Version: s.Version}
-	}
-	return briefs
 }
 
 // publish publishes events that were committed, unless the match is delayed.
