@@ -18,6 +18,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/quota"
 	"github.com/agora-arena/arena/internal/vitals"
+	"github.com/agora-arena/arena/league/game/catalog"
 	"github.com/agora-arena/arena/record"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/store/mailbox"
@@ -71,12 +72,7 @@ type Services struct {
 	Leagues  Leagues
 	Matches  Matches
 	Votes    Votes
-	Games    Games
-}
-
-// Games finds the games that leagues may play.
-type Games interface {
-	Listed(ctx context.Context) ([]arena.ListedGame, error)
+	Games    *catalog.Catalog
 }
 
 // Handlers serve the paths that other packages own.

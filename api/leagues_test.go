@@ -15,7 +15,7 @@ import (
 func TestAPI_createLeague(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	pack := w.do("POST", "/v1/packs?format=jsonl&name=p", w.admin, `"a"`).is(201).str("pack_id")
+	pack := w.do("POST", "/v1/packs?format=jsonl&name=p", w.admin, questions("7")).is(201).str("pack_id")
 	with := func(edit object) object {
 		body := object{"slug": "quiz", "title": "Quiz", "pack_id": pack, "judge": object{"kind": "exact"}, "rounds": 3, "time_limit_seconds": 5, "rated": true}
 		for k, v := range edit {
@@ -45,7 +45,7 @@ func TestAPI_createLeague(t *testing.T) {
 		post("rounds left out", object{"slug": "f", "max_rounds": 7}, 201, "", `"max_rounds":7`),
 		post("no rounds", object{"slug": "g", "rounds": 0}, 422, arena.CodeInvalid, ">= 1", "rounds"),
 		post("generator", object{"slug": "h", "pack_id": nil, "generator": object{"name": "arithmetic", "difficulty": 3}}, 201, "", `"generator":{"name":"arithmetic","difficulty":3}`),
-		post("pack and generator", object{"slug": "i", "generator": object{"name": "arithmetic"}}, 422, arena.CodeInvalid, "either", "pack_id"),
+		post("pack and generator", object{"slug": "i", "generator": object{"name": "arithmetic"}}, 422, arena.CodeInvalid, "choose pack_id or generator", "pack_id"),
 		post("time limit too short", object{"slug": "i", "time_limit_seconds": 0.5}, 422, arena.CodeInvalid, ">= 1", "time_limit_seconds"),
 		post("time limit too long", object{"slug": "i", "time_limit_seconds": 601}, 422, arena.CodeInvalid, "<= 600", "time_limit_seconds"),
 		post("half a second more", object{"slug": "j", "time_limit_seconds": 1.5}, 201, "", `"time_limit_seconds":1.5`),
@@ -53,7 +53,7 @@ func TestAPI_createLeague(t *testing.T) {
 		post("live", object{"slug": "l", "visibility": "live"}, 201, "", `"visibility":"live"`),
 		post("unknown visibility", object{"slug": "m", "visibility": "delayed"}, 422, arena.CodeInvalid, "live, sealed", "visibility"),
 		post("one seat", object{"slug": "m", "min_seats": 1}, 422, arena.CodeInvalid, ">= 2", "min_seats"),
-		post("seats crossed", object{"slug": "m", "min_seats": 9, "max_seats": 3}, 422, arena.CodeInvalid, "", "min_seats"),
+		post("seats crossed", object{"slug": "m", "format": "elimination", "min_seats": 9, "max_seats": 4}, 422, arena.CodeInvalid, "min_seats", "max_seats"),
 		post("bad slug", object{"slug": "My League"}, 422, arena.CodeInvalid, "lower-case", "slug"),
 		post("pause between rounds", object{"slug": "q", "break_seconds": 2.5}, 201, "", `"break_seconds":2.5`),
 		post("pause too long", object{"slug": "m", "break_seconds": 61}, 422, arena.CodeInvalid, "<= 60", "break_seconds"),
@@ -113,20 +113,21 @@ func TestAPI_updateLeague(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.league("quiz", object{"max_tokens": 100, "max_cost_usd": 0.25})
+	w.league("royale", object{"format": "elimination"})
 	path := "/v1/leagues/quiz"
 	patch := func(name string, body any, status int, code arena.Code, says string, fields ...string) scenario {
 		return scenario{name: name, method: "PATCH", path: path, token: w.admin, body: body, status: status, code: code, says: says, fields: fields}
 	}
 	w.run([]scenario{
 		patch("title", object{"title": "New"}, 200, "", `"title":"New"`),
-		patch("others stay", object{}, 200, "", `"rounds":3,"time_limit_seconds":5,"max_tokens":100,"max_tokens_policy":"note","max_cost_usd":0.25`),
-		patch("open end", object{"rounds": nil}, 200, "", `"rounds":null,"max_rounds":100`),
+		patch("others stay", object{}, 200, "", `"rounds":3,"max_rounds":50,"time_limit_seconds":5,"max_tokens":100,"max_tokens_policy":"note","max_cost_usd":0.25`),
+		patch("open end", object{"rounds": nil}, 200, "", `"rounds":null,"max_rounds":50`),
 		patch("left out is not null", object{"rounds": 4}, 200, "", `"rounds":4`),
 		patch("token policy", object{"max_tokens_policy": "zero_points"}, 200, "", `"max_tokens_policy":"zero_points"`),
 		patch("no such token policy", object{"max_tokens_policy": "warn"}, 422, arena.CodeInvalid, "", "max_tokens_policy"),
-		patch("seats", object{"min_seats": 3, "max_seats": 20}, 200, "", `"min_seats":3,"max_seats":20`),
-		patch("crossed with what is there", object{"min_seats": 21}, 422, arena.CodeInvalid, "", "min_seats"),
-		patch("generator instead of the pack", object{"generator": object{"name": "arithmetic"}}, 200, "", `"generator":{"name":"arithmetic"}`),
+		{name: "seats", method: "PATCH", path: "/v1/leagues/royale", token: w.admin, body: object{"min_seats": 4, "max_seats": 20}, status: 200, says: `"min_seats":4,"max_seats":20`},
+		{name: "seats crossed with what is there", method: "PATCH", path: "/v1/leagues/royale", token: w.admin, body: object{"min_seats": 21}, status: 422, code: arena.CodeInvalid, fields: []string{"max_seats"}},
+		patch("generator instead of the pack", object{"generator": object{"name": "arithmetic"}, "judge": "number"}, 200, "", `"generator":{"name":"arithmetic","difficulty":2}`),
 		patch("texts", object{"description": "D", "prize": "P", "rules_text": "R", "signup_until": "2030-01-01T00:00:00Z"}, 200, "",
 			`"description":"D","prize":"P","rules_text":"R","signup_until":"2030-01-01T00:00:00.000Z"`),
 		patch("texts stay", object{"prize": ""}, 200, "", `"description":"D","rules_text":"R","signup_until":"2030-01-01T00:00:00.000Z"`),

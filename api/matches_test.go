@@ -20,7 +20,7 @@ func TestAPI_createMatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.league("quiz", nil)
-	w.league("table", object{"min_seats": 3, "max_seats": 4, "rated": false})
+	w.league("table", object{"format": "elimination", "min_seats": 3, "max_seats": 4, "rated": false})
 	w.league("over", nil)
 	w.do("POST", "/v1/leagues/over/finish", w.admin, nil).is(200)
 	a, b := w.agent(w.alice, "a", "quiz", "table"), w.agent(w.bob, "b", "quiz", "table")

@@ -277,9 +277,9 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 		_, id := m.owner(name)
 		replace = append(replace, "{id}", id)
 	case strings.HasPrefix(r.path, "/v1/games/{name}"):
-		replace = append(replace, "{name}", m.do("POST", "/v1/games", m.admin, name).is(201).str("name"))
+		replace = append(replace, "{name}", m.do("POST", "/v1/games", m.admin, tossNamed(name)).is(201).str("name"))
 	case strings.HasPrefix(r.path, "/v1/packs/{id}"):
-		replace = append(replace, "{id}", m.do("POST", "/v1/packs?format=jsonl&name="+name, m.admin, "\"a\"\n\"b\"\n").is(201).str("pack_id"), "{n}", "1")
+		replace = append(replace, "{id}", m.do("POST", "/v1/packs?format=jsonl&name="+name, m.admin, questions("a", "b")).is(201).str("pack_id"), "{n}", "1")
 	case strings.HasPrefix(r.path, "/v1/leagues/{slug}"):
 		m.league(name, nil)
 		replace = append(replace, "{slug}", name)
@@ -298,9 +298,9 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 	case "delete-owner":
 		path += "?confirm=" + url.QueryEscape(name)
 	case "create-pack":
-		return path + "?format=jsonl&name=" + url.QueryEscape(name), "\"a\"\n"
+		return path + "?format=jsonl&name=" + url.QueryEscape(name), questions("a")
 	case "create-game":
-		return path, name
+		return path, tossNamed(name)
 	case "check-pack":
 		return path + "?format=jsonl", "\"a\"\n"
 	}
@@ -379,7 +379,7 @@ func (m *matrixWorld) body(r route, name string) any {
 }
 
 func (m *matrixWorld) pack(name string) string {
-	return m.do("POST", "/v1/packs?format=jsonl&name="+name, m.admin, "\"a\"\n").is(201).str("pack_id")
+	return m.do("POST", "/v1/packs?format=jsonl&name="+name, m.admin, questions("a")).is(201).str("pack_id")
 }
 
 func (m *matrixWorld) matchBody(name string) object {

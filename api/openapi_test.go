@@ -70,7 +70,7 @@ func TestAPI_openapi_limits(t *testing.T) {
 	fits := func(field string, change func(*arena.Settings)) bool {
 		s := settings.Defaults(arena.Settings{PackID: "pk_1", Rounds: 5, TimeLimit: 30 * time.Second, Judge: arena.JudgeSpec{Kind: arena.JudgeExact}})
 		change(&s)
-		return !slices.ContainsFunc(settings.Check(s), func(f arena.FieldError) bool { return f.Field == field || strings.HasPrefix(f.Field, field+"[") })
+		return !slices.ContainsFunc(settings.Check(s, true), func(f arena.FieldError) bool { return f.Field == field || strings.HasPrefix(f.Field, field+"[") })
 	}
 	seconds := func(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 	for field, set := range map[string]func(*arena.Settings, float64){

@@ -18,6 +18,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/game/catalog"
 )
 
 const (
@@ -346,7 +347,7 @@ type gameHandlers struct {
 	service interface {
 		AddGame(ctx context.Context, caller arena.Caller, source string) (arena.GameScript, error)
 	}
-	catalog Games
+	catalog *catalog.Catalog
 	rows    Rows
 }
 

@@ -22,21 +22,21 @@ func TestAPI_createPack(t *testing.T) {
 		}
 	}
 	w.run([]scenario{
-		post("good", "format=jsonl&name=p", "\"a\"\n\"b\"\n", 201, "", `"tasks":2,"skipped":[]`),
-		post("one bad line", "format=jsonl&name=p", "\"a\"\nb\n\"c\"", 422, arena.CodePackInvalid, "1 of 3 entries", "line 2"),
-		post("bad lines skipped", "format=jsonl&name=p&skip_bad=true", "\"a\"\nb\n\"c\"", 201, "", `"tasks":2,"skipped":[{"line":2`),
+		post("good", "format=jsonl&name=p", questions("a", "b"), 201, "", `"tasks":2,"skipped":[]`),
+		post("one bad line", "format=jsonl&name=p", questions("a")+"b\n"+questions("c"), 422, arena.CodePackInvalid, "1 of 3 entries", "line 2"),
+		post("bad lines skipped", "format=jsonl&name=p&skip_bad=true", questions("a")+"b\n"+questions("c"), 201, "", `"tasks":2,"skipped":[{"line":2`),
 		post("nothing left", "format=jsonl&name=p&skip_bad=true", "b\n\nc", 422, arena.CodePackInvalid, "2 of 2 entries cannot be used; nothing was imported\"", "line 1", "line 3"),
-		post("no task", "format=jsonl&name=p", "\n\n", 422, arena.CodePackInvalid, "no task"),
+		post("no task", "format=jsonl&name=p", "\n\n", 422, arena.CodePackInvalid, "empty"),
 		post("empty", "format=jsonl&name=p", "", 400, arena.CodeMalformed, "body is required"),
-		post("no name", "format=jsonl", `"a"`, 422, arena.CodeInvalid, "", "name"),
-		post("no format", "name=p", `"a"`, 422, arena.CodeInvalid, "", "format"),
-		post("unknown format", "format=docx&name=p", `"a"`, 422, arena.CodeInvalid, "jsonl", "format"),
-		post("a million lines", "format=jsonl&name=p", strings.Repeat("\"a\"\n", 1_000_000), 413, arena.CodeTooLarge, "1000 lines"),
+		post("no name", "format=jsonl", questions("a"), 422, arena.CodeInvalid, "", "name"),
+		post("no format", "name=p", questions("a"), 422, arena.CodeInvalid, "", "format"),
+		post("unknown format", "format=docx&name=p", questions("a"), 415, arena.CodeUnsupported, "jsonl"),
+		post("a million lines", "format=jsonl&name=p", strings.Repeat("{}\n", 1_000_000), 413, arena.CodeTooLarge, "100000"),
 		post("larger than the limit", "format=jsonl&name=p", strings.Repeat(" ", maxPackBody+1), 413, arena.CodeTooLarge, "16777216 bytes"),
 	})
 
-	mapped := w.do("POST", "/v1/packs?format=auto&name=p&map=description%3Dq", w.admin, "\"a\"\n\"twice\"\n").is(201)
-	if mapped.str("format") != "jsonl" || mapped.str("map") != "description=q" || mapped.str("warnings.0.reason") != "options are the same" {
+	mapped := w.do("POST", "/v1/packs?format=auto&name=p&map=description%3Dq,options%3Do,answer%3Da", w.admin, `{"q":"x or y?","o":["x","y"],"a":["x","z"]}`).is(201)
+	if mapped.str("format") != "jsonl" || !strings.HasPrefix(mapped.str("map"), "description=q,") || mapped.str("warnings.0.reason") != `the accepted answer "z" is not among the options` {
 		t.Errorf("%s", mapped.body)
 	}
 	r := w.do("POST", "/v1/packs?format=jsonl&name=p", w.admin, strings.Repeat("x\n", 250)).is(422)
@@ -54,19 +54,20 @@ func TestAPI_createPack(t *testing.T) {
 func TestAPI_checkPack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	r := w.do("POST", "/v1/packs/check?format=auto", w.admin, "\"a\"\nb\n"+strings.Repeat("\"twice\"\n", 250)+strings.Repeat("x\n", 250)).is(200)
+	const doubtful = `{"description":"x or y?","options":["x","y"],"answer":["x","z"]}`
+	r := w.do("POST", "/v1/packs/check?format=auto", w.admin, questions("a")+"b\n"+strings.Repeat(doubtful+"\n", 250)+strings.Repeat("x\n", 250)).is(200)
 	got := into[arena.PackReport](r)
 	if got.Format != "jsonl" || got.Tasks != 251 || len(got.Samples) != 3 || got.SkippedCount != 251 || len(got.Skipped) != 100 || len(got.Warnings) != 100 || got.Problem != "" {
 		t.Errorf("%s", r.body)
 	}
-	if s := got.Samples[0]; s.Description != "say it" || len(s.Answer) != 1 || s.Answer[0] != "a" {
+	if s := got.Samples[0]; s.Description != "a" || len(s.Answer) != 1 || s.Answer[0] != "a" {
 		t.Errorf("%+v", s)
 	}
 	r = w.do("POST", "/v1/packs/check?format=auto", w.admin, "a,b\n1,2\n").is(200)
-	if got := into[arena.PackReport](r); got.Problem != "the column a is not known" || got.Format != "csv" || len(got.Names) != 2 || got.Samples == nil {
+	if got := into[arena.PackReport](r); !strings.Contains(got.Problem, "description") || got.Format != "csv" || len(got.Names) != 2 || got.Samples == nil {
 		t.Errorf("%s", r.body)
 	}
-	w.do("POST", "/v1/packs/check?format=docx", w.admin, "x").is(422)
+	w.do("POST", "/v1/packs/check?format=docx", w.admin, "x").is(415)
 	w.do("POST", "/v1/packs/check?format=auto", w.alice, "x").is(403)
 	w.do("POST", "/v1/packs/check?format=auto", w.admin, strings.Repeat(" ", maxPackBody+1)).is(413)
 	if list := w.do("GET", "/v1/packs", w.admin, nil).is(200); len(list.at("items").([]any)) != 0 {
@@ -86,7 +87,7 @@ func TestAPI_createPack_form(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := io.WriteString(part, `"a"`); err != nil {
+			if _, err := io.WriteString(part, questions("a")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -125,7 +126,7 @@ func TestAPI_createPack_formFields(t *testing.T) {
 		}
 		part, err := form.CreateFormFile("upload", "x.jsonl")
 		if err == nil {
-			_, err = io.WriteString(part, `"a"`)
+			_, err = io.WriteString(part, questions("a"))
 		}
 		if err := errors.Join(err, form.Close()); err != nil {
 			t.Fatal(err)
@@ -194,7 +195,7 @@ func TestAPI_createPack_unread(t *testing.T) {
 func TestAPI_packTasks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	pack := w.do("POST", "/v1/packs?format=jsonl&name=p", w.admin, "\"One?\"\n\"Two?\"\n").is(201).str("pack_id")
+	pack := w.do("POST", "/v1/packs?format=jsonl&name=p", w.admin, questions("One?", "Two?")).is(201).str("pack_id")
 	path := "/v1/packs/" + pack + "/tasks"
 	if items := w.do("GET", path, w.admin, nil).is(200).at("items").([]any); len(items) != 2 {
 		t.Errorf("%v", items)
@@ -221,7 +222,7 @@ func TestAPI_packTasks(t *testing.T) {
 func TestAPI_editPack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	pack := w.do("POST", "/v1/packs?format=jsonl&name=p", w.admin, "\"One?\"\n\"Two?\"\n").is(201).str("pack_id")
+	pack := w.do("POST", "/v1/packs?format=jsonl&name=p", w.admin, questions("One?", "Two?")).is(201).str("pack_id")
 	path := "/v1/packs/" + pack
 	if r := w.do("PATCH", path, w.admin, object{"name": "Capitals"}).is(200); r.str("name") != "Capitals" || r.str("pack_id") != pack {
 		t.Errorf("%s", r.body)

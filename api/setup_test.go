@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"encoding/hex"
@@ -12,7 +11,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,15 +19,13 @@ import (
 	"github.com/agora-arena/arena/account"
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/quota"
-	"github.com/agora-arena/arena/internal/strictjson"
 	"github.com/agora-arena/arena/league"
-	"github.com/agora-arena/arena/league/format"
-	"github.com/agora-arena/arena/league/game"
-	"github.com/agora-arena/arena/league/settings"
+	"github.com/agora-arena/arena/league/game/catalog"
 	"github.com/agora-arena/arena/match"
 	"github.com/agora-arena/arena/match/vote"
 	"github.com/agora-arena/arena/record"
 	"github.com/agora-arena/arena/registry"
+	"github.com/agora-arena/arena/scoring/sandbox/sandboxtest"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/visibility"
 )
@@ -90,9 +86,6 @@ type parts struct {
 	}
 	Limits quota.Limits
 
-	Defaults      func(arena.Settings) arena.Settings
-	CheckSettings func(arena.Settings) []arena.FieldError
-
 	TakeShared quota.Shared
 	SignupMode string
 	Issuer     account.Issuer
@@ -136,7 +129,7 @@ func testOptions(t testing.TB) parts {
 	noRehearsal := func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
 		return arena.RehearsalReport{}, errors.New("no stage")
 	}
-	return parts{db: &store.Store{}, SignupMode: account.SignupOpen, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Rehearse: noRehearsal, Publisher: &publisher{}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
+	return parts{db: &store.Store{}, SignupMode: account.SignupOpen, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Rehearse: noRehearsal, Publisher: &publisher{}, Options: Options{
 		Handlers: Handlers{
 			Tasks:  fakeTasks{},
 			Stream: inbound{says("stream")}, JWKS: says("jwks"), UI: says("page"),
@@ -193,6 +186,10 @@ func testOptions(t testing.TB) parts {
 	}}
 }
 
+// scripts runs games. It is shared: compiling the library of games takes longer than
+// most tests.
+var scripts = sync.OnceValues(sandboxtest.New)
+
 // build makes the services that were not given.
 func (o parts) build(t testing.TB) Options {
 	t.Helper()
@@ -212,7 +209,7 @@ func (o parts) build(t testing.TB) Options {
 	always, _ := arena.OwnerLinkKinds()
 	matches := match.New(match.Options{
 		GroupBy: always,
-		Store:   o.db, Engine: unplayed{o.db.Matches, o.Publisher}, Rescorer: rescorer{}, Publisher: o.Publisher, CheckSettings: o.CheckSettings,
+		Store:   o.db, Engine: unplayed{o.db.Matches, o.Publisher}, Rescorer: rescorer{}, Publisher: o.Publisher, HasModel: true,
 		Challenges: o.Quotas.Challenge, Challenged: o.Quotas.Challenged, Judging: o.Quotas.Judging, Now: o.Now, Rand: seeds{}, Logger: o.Logger,
 	})
 	o.Services.Matches = matches
@@ -224,19 +221,19 @@ func (o parts) build(t testing.TB) Options {
 		t.Fatal(err)
 	}
 	o.Export = func(context.Context, io.Writer, string) error { return nil }
-	o.Services.Leagues = league.NewService(league.ServiceOptions{
-		Store: o.db, Entries: entries, Defaults: o.Defaults, CheckSettings: o.CheckSettings, FitsJudge: fitsJudge,
-		ReadPack: readPack, CheckGame: checkGame, Document: LeagueDocument, Games: game.Builtin{}, Now: o.Now,
-	})
-	o.Services.Games = gameList{o.db.Packs}
-	return o.Options
-}
-
-func fitsJudge(spec arena.JudgeSpec, task arena.Task) string {
-	if spec.Kind == arena.JudgeNumber && slices.Contains(task.Answers, "not a number") {
-		return "it has no number"
+	runner, err := scripts()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return ""
+	games, err := catalog.New(runner, o.db.Packs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Services.Leagues = league.NewService(league.ServiceOptions{
+		Store: o.db, Entries: entries, Games: games, HasModel: true, Document: LeagueDocument, Now: o.Now,
+	})
+	o.Services.Games = games
+	return o.Options
 }
 
 // unplayed is an engine that only stores and publishes matches.
@@ -333,92 +330,24 @@ func checkEndpoint(_ context.Context, field, raw string) (string, error) {
 	return strings.TrimSuffix(raw, "/"), nil
 }
 
-func defaults(s arena.Settings) arena.Settings {
-	if s.Game != nil {
-		return settings.Defaults(s)
+// questions returns a pack in JSONL. Each text is a question and its own answer.
+func questions(texts ...string) string {
+	var lines strings.Builder
+	for _, text := range texts {
+		fmt.Fprintf(&lines, "{\"description\":%q,\"answer\":%[1]q}\n", text)
 	}
-	if s.Format == "" {
-		s.Format = arena.FormatLadder
-	}
-	if s.Judge.Kind == "" {
-		s.Judge.Kind = arena.JudgeNumber
-	}
-	if s.MinSeats == 0 {
-		s.MinSeats = 2
-	}
-	if s.MaxSeats == 0 {
-		s.MaxSeats = max(2, s.MinSeats)
-	}
-	if s.Visibility == "" {
-		s.Visibility = arena.VisibilityLive
-		if s.Rated {
-			s.Visibility = arena.VisibilitySealed
-		}
-	}
-	if pace := format.Of(s.Format).Pace; s.Pace == nil && pace != (arena.Pace{}) {
-		s.Pace = &pace
-	}
-	if s.ScoreMode == "" {
-		s.ScoreMode = arena.ScoreMatch
-	}
-	if s.Rounds == 0 && s.MaxRounds == 0 {
-		s.MaxRounds = 100
-	}
-	return s
+	return lines.String()
 }
 
-func checkSettings(s arena.Settings) []arena.FieldError {
-	var fields []arena.FieldError
-	add := func(field, message string) { fields = append(fields, arena.FieldError{Field: field, Message: message}) }
-	if s.Game != nil {
-		return settings.Check(s)
-	}
-	if !slices.Contains([]string{arena.JudgeExact, arena.JudgeChoice, arena.JudgeNumber}, s.Judge.Kind) {
-		add("judge.kind", "must be one of: exact, choice, number")
-	}
-	if (s.PackID == "") == (s.Generator == nil) {
-		add("pack_id", "give either pack_id or generator")
-	}
-	if s.Visibility != "" && !s.Visibility.Valid() {
-		add("visibility", "must be live, sealed or delayed:<seconds>")
-	}
-	if s.MinSeats > s.MaxSeats {
-		add("min_seats", "must not be above max_seats")
-	}
-	return fields
-}
-
-const testPackLines = 1000
-
-// readPack reads one JSON string per line: the task's answer.
-func readPack(in arena.PackImport) (arena.PackContents, error) {
-	c := arena.PackContents{Format: "jsonl", Map: in.Map}
-	if in.Format != "jsonl" && in.Format != "auto" {
-		return c, arena.Invalid("format", "must be jsonl")
-	}
-	if bytes.HasPrefix(in.Data, []byte("a,b")) {
-		c.Format, c.Names = "csv", []string{"a", "b"}
-		return c, arena.Errorf(arena.CodePackInvalid, "the column a is not known")
-	}
-	lines := strings.Split(strings.TrimSuffix(string(in.Data), "\n"), "\n")
-	if len(lines) > testPackLines {
-		return c, arena.Errorf(arena.CodeTooLarge, "a pack has at most %d lines", testPackLines)
-	}
-	for i, line := range lines {
-		var answer string
-		if line == "" {
-			continue
-		}
-		if err := strictjson.Unmarshal([]byte(line), &answer); err != nil {
-			c.Skipped = append(c.Skipped, arena.SkippedLine{Line: i + 1, Reason: err.Error()})
-			continue
-		}
-		if answer == "twice" {
-			c.Warnings = append(c.Warnings, arena.SkippedLine{Line: i + 1, Reason: "options are the same"})
-		}
-		c.Tasks = append(c.Tasks, arena.Task{Description: "say it", Answers: []string{answer}, InputFormat: "string", OutputFormat: "string"})
-	}
-	return c, nil
+// tossNamed returns the source of a game of one move.
+func tossNamed(name string) string {
+	return `const info = { name: '` + name + `', title: 'Toss', min_seats: 2, max_seats: 2, max_turns: 1 };
+const setup = () => ({ moved: false, won: false });
+const turn = (state) => (state.moved ? null : { player: 0, legal: ['heads', 'tails'] });
+function move(state, moves) { state.moved = true; state.won = moves[0] === 'heads'; }
+const view = (state, player) => (player === null ? { kind: 'table', columns: ['Toss'], rows: [0, 1].map((player) => ({ player, values: [''] })) } : { text: 'Heads or tails?' });
+const result = (state) => (state.won ? [1, 0] : [0, 1]);
+`
 }
 
 // signRecord makes a record that nobody signed.

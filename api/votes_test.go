@@ -347,7 +347,6 @@ func TestAPI_getJudge(t *testing.T) {
 	w := newWorld(t, func(o *parts) {
 		few.Visible, o.Matches.Visible = o.Matches.Visible, few
 		o.Store.Verdicts = manyVerdicts(verdicts)
-		o.CheckSettings = func(arena.Settings) []arena.FieldError { return nil }
 	})
 	w.league("quiz", nil)
 	w.league("poems", object{"judge": object{"kind": "model", "criteria": "the funnier"}})

@@ -318,7 +318,7 @@ func (w *world) agent(token, name string, leagues ...string) string {
 // league makes a league of duels on a pack.
 func (w *world) league(slug string, edit object) {
 	w.t.Helper()
-	pack := w.do("POST", "/v1/packs?format=jsonl&name="+slug, w.admin, "\"a\"\n\"b\"\n").is(201).str("pack_id")
+	pack := w.do("POST", "/v1/packs?format=jsonl&name="+slug, w.admin, questions("a", "b")).is(201).str("pack_id")
 	body := object{
 		"slug": slug, "title": "League " + slug, "pack_id": pack, "judge": "exact", "rounds": 3, "time_limit_seconds": 5, "rated": true,
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/plaintext"
 	"github.com/agora-arena/arena/league/pack"
+	"github.com/agora-arena/arena/league/settings"
 )
 
 // maxPackName is the most characters of a pack's name.
@@ -84,7 +85,7 @@ func (s *Service) editTask(t *arena.Task, edit arena.TaskEdit, leagues []arena.L
 		return err
 	}
 	for _, l := range leagues {
-		if why := s.o.FitsJudge(l.Settings.Judge, *t); why != "" {
+		if why := settings.FitsJudge(l.Settings.Judge, *t); why != "" {
 			return arena.Invalid("answer", "the judge %s of league %s cannot judge it: %s", l.Settings.Judge.Kind, l.Slug, why)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/plaintext"
+	"github.com/agora-arena/arena/league/pack"
 )
 
 // listedLines is how many bad entries of a pack an error lists.
@@ -23,7 +24,7 @@ func (s *Service) ImportPack(ctx context.Context, caller arena.Caller, in arena.
 	if err := plaintext.CheckLine("name", in.Name); err != nil {
 		return arena.Pack{}, arena.PackContents{}, err
 	}
-	found, err := s.o.ReadPack(in)
+	found, err := readPack(in)
 	if err != nil {
 		return arena.Pack{}, found, err
 	}
@@ -58,11 +59,17 @@ func (s *Service) CheckPack(caller arena.Caller, in arena.PackImport) (found are
 	if err := caller.Require("", arena.RightAdminister); err != nil {
 		return arena.PackContents{}, "", err
 	}
-	found, err = s.o.ReadPack(in)
+	found, err = readPack(in)
 	if arena.CodeOf(err) == arena.CodePackInvalid {
 		return found, err.Error(), nil
 	}
 	return found, "", err
+}
+
+// readPack reads the tasks of a file. The error is for a file that cannot be used
+// at all; its format and names are returned beside it.
+func readPack(in arena.PackImport) (arena.PackContents, error) {
+	return pack.Read(pack.Source{Format: in.Format, Map: in.Map, Data: in.Data}, pack.DefaultLimits())
 }
 
 // AddGame checks the source of a game and stores it, for an admin. A source that is
@@ -71,7 +78,7 @@ func (s *Service) AddGame(ctx context.Context, caller arena.Caller, source strin
 	if err := caller.Require("", arena.RightAdminister); err != nil {
 		return arena.GameScript{}, err
 	}
-	g, err := s.o.CheckGame(ctx, source)
+	g, err := s.o.Games.Check(ctx, source, s.o.Now)
 	if err != nil {
 		return arena.GameScript{}, err
 	}

@@ -3,13 +3,16 @@ package league_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league"
 )
 
 func TestService_ImportPack(t *testing.T) {
@@ -140,17 +143,24 @@ func TestService_AddGame(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	ctx := t.Context()
-	g, err := o.service.AddGame(ctx, admin, "1")
+	options := officeOptions(t, o.store, &league.Entries{})
+	now := noon
+	options.Now = func() time.Time { now = now.Add(time.Second); return now } // which ends the check after a few games
+	service := league.NewService(options)
+	source, err := os.ReadFile("../examples/games/nim.js")
 	o.ok(err)
-	again, err := o.service.AddGame(ctx, admin, "1")
+	nim := string(source)
+	g, err := service.AddGame(ctx, admin, nim)
 	o.ok(err)
-	if g.Name != "nim" || g.CreatedBy != "admin" || !g.CreatedAt.Equal(noon) || again.SHA256 != g.SHA256 {
+	again, err := service.AddGame(ctx, admin, nim)
+	o.ok(err)
+	if g.Name != "nim" || g.CreatedBy != "admin" || g.CreatedAt.Before(noon) || again.SHA256 != g.SHA256 || !again.CreatedAt.Equal(g.CreatedAt) {
 		t.Errorf("%+v, again %+v", g, again)
 	}
-	if _, err := o.service.AddGame(ctx, admin, "bad"); arena.CodeOf(err) != arena.CodeInvalid {
+	if _, err := service.AddGame(ctx, admin, "bad game"); arena.CodeOf(err) != arena.CodeInvalid {
 		t.Errorf("a bad game: %v", err)
 	}
-	if _, err := o.service.AddGame(ctx, arena.Caller{OwnerID: "ow_1", Scope: arena.ScopeOwner}, "2"); arena.CodeOf(err) != arena.CodeForbidden {
+	if _, err := service.AddGame(ctx, arena.Caller{OwnerID: "ow_1", Scope: arena.ScopeOwner}, nim); arena.CodeOf(err) != arena.CodeForbidden {
 		t.Errorf("of an owner: %v", err)
 	}
 	entries, _, err := o.store.Operations.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 10})

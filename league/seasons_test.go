@@ -176,7 +176,7 @@ func (h *seasonWorld) league() arena.League {
 
 func (h *seasonWorld) act(action arena.LeagueAction) {
 	h.t.Helper()
-	o := officeOptions(h.store, &league.Entries{})
+	o := officeOptions(h.t, h.store, &league.Entries{})
 	o.Now = h.clock
 	s := league.NewService(o)
 	_, err := s.Act(h.t.Context(), admin, h.slug, action)

@@ -7,35 +7,25 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/plaintext"
-	"github.com/agora-arena/arena/league/game"
+	"github.com/agora-arena/arena/league/game/catalog"
 	"github.com/agora-arena/arena/league/game/rules"
 	"github.com/agora-arena/arena/league/schedule"
 	"github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/store"
 )
 
-// ServiceOptions are the parts of a Service. All are needed.
+// ServiceOptions are the parts of a Service.
 type ServiceOptions struct {
 	Store   *store.Store
 	Entries *Entries
-	// Defaults fills in the settings that are left out.
-	Defaults func(arena.Settings) arena.Settings
-	// CheckSettings lists what is wrong with settings after Defaults.
-	CheckSettings func(arena.Settings) []arena.FieldError
-	// FitsJudge returns why a judge could find no answer to a task right, "" if
-	// it could.
-	FitsJudge func(arena.JudgeSpec, arena.Task) string
-	// ReadPack reads a task pack. The error is for a file that cannot be used
-	// at all; its format and names are returned beside it.
-	ReadPack func(in arena.PackImport) (arena.PackContents, error)
-	// CheckGame plays random games of a source and describes it. The error is for
-	// a source that must not be stored.
-	CheckGame func(ctx context.Context, source string) (arena.GameScript, error)
-	// Document returns a league as audit entries show it. It must hold no secret.
+	Games   *catalog.Catalog
+	// HasModel reports that the arena has a language model, which leagues may have
+	// as their judge.
+	HasModel bool
+	// Document returns a league as audit entries show it, without secrets. It is a
+	// parameter because entries show the view of the API, which imports this package.
 	Document func(arena.League) any
-	// Games finds the rules of the games that leagues name.
-	Games game.Library
-	Now   func() time.Time
+	Now      func() time.Time
 }
 
 // Service is the service for leagues, their entries, packs of tasks and games.
@@ -59,7 +49,7 @@ func (s *Service) Create(ctx context.Context, caller arena.Caller, l arena.Leagu
 	if err != nil {
 		return arena.League{}, err
 	}
-	l.Status, l.Settings, l.CreatedAt = arena.LeagueOpen, s.o.Defaults(withGame(l.Settings, g)), s.now()
+	l.Status, l.Settings, l.CreatedAt = arena.LeagueOpen, settings.Defaults(withGame(l.Settings, g)), s.now()
 	if err := s.check(ctx, l, g); err != nil {
 		return arena.League{}, err
 	}
@@ -94,7 +84,7 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, slug string, 
 			return arena.Errorf(arena.CodeConflict, "league %s is finished", l.Slug)
 		}
 		edit(l)
-		l.Settings = s.o.Defaults(withGame(l.Settings, g))
+		l.Settings = settings.Defaults(withGame(l.Settings, g))
 		return nil
 	}
 	if err := change(&l); err != nil {
@@ -162,7 +152,7 @@ func (s *Service) check(ctx context.Context, l arena.League, g *rules.Info) erro
 			return err
 		}
 	}
-	fields := s.o.CheckSettings(l.Settings)
+	fields := settings.Check(l.Settings, s.o.HasModel)
 	if l.Settings.Game != nil && g != nil {
 		fields = append(fields, settings.CheckGame(l.Settings, *g)...)
 	}
@@ -190,7 +180,7 @@ func (s *Service) checkPack(ctx context.Context, of arena.Settings) error {
 		return arena.Invalid("pack_id", "pack %s has no tasks", p.ID)
 	}
 	return s.o.Store.Packs.EachTask(ctx, p.ID, func(n int, task arena.Task) error {
-		if why := s.o.FitsJudge(of.Judge, task); why != "" {
+		if why := settings.FitsJudge(of.Judge, task); why != "" {
 			return arena.Invalid("judge", "%s cannot judge task %d of pack %s (%.60q): %s", of.Judge.Kind, n+1, p.ID, task.Description, why)
 		}
 		return nil

@@ -1,12 +1,11 @@
 package league_test
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,9 +13,8 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/league"
-	"github.com/agora-arena/arena/league/game"
-	"github.com/agora-arena/arena/league/pack"
-	"github.com/agora-arena/arena/league/settings"
+	"github.com/agora-arena/arena/league/game/catalog"
+	"github.com/agora-arena/arena/scoring/sandbox/sandboxtest"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/store/storetest"
 )
@@ -35,20 +33,23 @@ type office struct {
 	service *league.Service
 }
 
-func officeOptions(s *store.Store, e *league.Entries) league.ServiceOptions {
+// scripts runs games. It is shared: compiling the library of games takes longer than
+// most tests.
+var scripts = sync.OnceValues(sandboxtest.New)
+
+func officeOptions(t *testing.T, s *store.Store, e *league.Entries) league.ServiceOptions {
+	t.Helper()
+	runner, err := scripts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	games, err := catalog.New(runner, s.Packs)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return league.ServiceOptions{
-		Store: s, Entries: e, Defaults: settings.Defaults, CheckSettings: settings.Check, FitsJudge: settings.FitsJudge,
-		ReadPack: func(in arena.PackImport) (arena.PackContents, error) {
-			return pack.Read(pack.Source{Format: in.Format, Map: in.Map, Data: in.Data}, pack.DefaultLimits())
-		},
-		CheckGame: func(_ context.Context, source string) (arena.GameScript, error) {
-			if source == "bad" {
-				return arena.GameScript{}, arena.Invalid("file", "1:1: bad")
-			}
-			return arena.GameScript{Name: "nim", Version: source, SHA256: source, Title: "Nim", Source: source, Report: json.RawMessage(`{}`)}, nil
-		},
+		Store: s, Entries: e, Games: games, Now: func() time.Time { return noon },
 		Document: func(l arena.League) any { return fmt.Sprint(l.Slug, " ", l.Status, " ", l.Title) },
-		Games:    game.Builtin{}, Now: func() time.Time { return noon },
 	}
 }
 
@@ -68,7 +69,7 @@ func newOffice(t *testing.T) *office {
 		o.ok(o.store.Agents.CreateAgent(ctx, arena.Agent{ID: "ag_" + name, OwnerID: "ow_" + name, Name: name, Protocol: arena.ProtocolAAP, CreatedAt: noon}))
 	}
 	e := league.NewEntries(o.store, &tries{}, o.now)
-	o.service = league.NewService(officeOptions(o.store, e))
+	o.service = league.NewService(officeOptions(t, o.store, e))
 	return o
 }
 

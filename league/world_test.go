@@ -321,7 +321,7 @@ func matches(t *testing.T, s *store.Store, e match.Engine, p match.Publisher, no
 	always, _ := arena.OwnerLinkKinds()
 	m := match.New(match.Options{
 		GroupBy: always,
-		Store:   s, Engine: e, Rescorer: struct{ match.Rescorer }{}, Publisher: p, CheckSettings: settings.Check,
+		Store:   s, Engine: e, Rescorer: struct{ match.Rescorer }{}, Publisher: p,
 		Challenges: &tries{}, Challenged: &tries{}, Judging: &tries{}, Now: now, Rand: rand.NewPCG(3, 4), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	return m

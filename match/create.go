@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/settings"
 )
 
 // furthestStart is how far ahead a match may be scheduled.
@@ -84,20 +85,20 @@ func (s *Service) openLeague(ctx context.Context, slug string) (arena.League, er
 
 // settings returns those of the league with what the request changes.
 func (s *Service) settings(l arena.League, rounds *int, rated *bool) (arena.Settings, error) {
-	settings := l.Settings
+	changed := l.Settings
 	if rounds != nil {
-		settings.Rounds = *rounds
+		changed.Rounds = *rounds
 	}
 	if rated != nil {
-		if *rated && !settings.Rated {
-			return settings, arena.Invalid("rated", "league %s is not rated", l.Slug)
+		if *rated && !changed.Rated {
+			return changed, arena.Invalid("rated", "league %s is not rated", l.Slug)
 		}
-		settings.Rated = *rated
+		changed.Rated = *rated
 	}
-	if fields := s.o.CheckSettings(settings); len(fields) > 0 {
-		return settings, refusal(arena.CodeInvalid, "validation failed", fields)
+	if fields := settings.Check(changed, s.o.HasModel); len(fields) > 0 {
+		return changed, refusal(arena.CodeInvalid, "validation failed", fields)
 	}
-	return settings, nil
+	return changed, nil
 }
 
 // checkStart returns when a match starts that should start at a time; nil

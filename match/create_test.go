@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/settings"
 )
 
 var (
@@ -59,7 +60,7 @@ func TestService_Create_rejects(t *testing.T) {
 	f.agent("retired", "bob", func(g *arena.Agent) { g.RetiredAt = start })
 	pair := []string{"ag_ann", "ag_bob"}
 	at := func(d time.Duration) *time.Time { t := start.Add(d); return &t }
-	many, yes := 11, true
+	many, yes := settings.MaxRounds+1, true
 	for name, c := range map[string]struct {
 		caller arena.Caller
 		in     arena.MatchRequest
@@ -146,7 +147,10 @@ func TestService_Challenge(t *testing.T) {
 	}
 	// Threat J9: of the judge code, a challenge needs processor time to judge it.
 	f.judging.exceeds = "ow_alice"
-	f.league("code", func(l *arena.League) { l.Settings.Judge.Kind = arena.JudgeCode })
+	f.ok(f.store.Packs.CreatePack(t.Context(), arena.Pack{ID: "pk_1", Name: "programs", Format: "jsonl", CreatedAt: start}, nil))
+	f.league("code", func(l *arena.League) {
+		l.Settings.Generator, l.Settings.PackID, l.Settings.Judge.Kind = nil, "pk_1", arena.JudgeCode
+	})
 	for _, name := range []string{"cat", "dan"} {
 		f.agent(name, map[string]string{"cat": "alice", "dan": "bob"}[name], func(g *arena.Agent) { g.Leagues, g.Health.Capabilities = []string{"code"}, []string{"code"} })
 	}

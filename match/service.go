@@ -34,17 +34,16 @@ type Quota interface {
 
 // Options are the parts of a Service. All are needed.
 type Options struct {
-	Store     *store.Store
-	Engine    Engine
-	Rescorer  Rescorer
-	Publisher Publisher
-	// CheckSettings lists what is wrong with the settings of a match.
-	CheckSettings func(arena.Settings) []arena.FieldError
-	GroupBy       []arena.UnratedReason // links that make owners one group for rated play
-	Challenges    Quota                 // by owner
-	Challenged    Quota                 // by opponent
-	Judging       Quota                 // of processor time to judge answers, by owner
-	Now           func() time.Time
+	Store      *store.Store
+	Engine     Engine
+	Rescorer   Rescorer
+	Publisher  Publisher
+	HasModel   bool                  // the arena has a language model that judges
+	GroupBy    []arena.UnratedReason // links that make owners one group for rated play
+	Challenges Quota                 // by owner
+	Challenged Quota                 // by opponent
+	Judging    Quota                 // of processor time to judge answers, by owner
+	Now        func() time.Time
 	// Rand makes the seeds and salts of matches. Agents must not be able to predict
 	// it, and it must be safe for concurrent use.
 	Rand   rand.Source

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/match"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/store/storetest"
@@ -43,14 +44,6 @@ func (c *count) Take(_ context.Context, caller string) error {
 		c.taken = map[string]int{}
 	}
 	c.taken[caller]++
-	return nil
-}
-
-// checkSettings allows up to 10 rounds.
-func checkSettings(s arena.Settings) []arena.FieldError {
-	if s.Rounds > 10 {
-		return []arena.FieldError{{Field: "rounds", Message: "must be 0 to 10"}}
-	}
 	return nil
 }
 
@@ -108,7 +101,7 @@ func (f *fixture) options() match.Options {
 	always, _ := arena.OwnerLinkKinds()
 	return match.Options{
 		GroupBy: always,
-		Store:   f.store, Engine: f, Rescorer: f.rescorer, Publisher: f, CheckSettings: checkSettings,
+		Store:   f.store, Engine: f, Rescorer: f.rescorer, Publisher: f,
 		Challenges: &f.challenges, Challenged: &f.challenged, Judging: &f.judging, Now: f.clock, Rand: rand.NewPCG(1, 2), Logger: f.log(),
 	}
 }
@@ -122,10 +115,9 @@ func (f *fixture) service() *match.Service {
 // league stores an open ladder of three rounds.
 func (f *fixture) league(slug string, change func(*arena.League)) {
 	f.t.Helper()
-	l := arena.League{Slug: slug, Title: slug, Status: arena.LeagueOpen, CreatedAt: start, Settings: arena.Settings{
-		Format: arena.FormatLadder, Generator: &arena.GeneratorSpec{Name: "arithmetic"}, Judge: arena.JudgeSpec{Kind: arena.JudgeNumber},
-		Rounds: 3, TimeLimit: time.Second, MinSeats: 2, MaxSeats: 2, Rated: true, Visibility: arena.VisibilityLive,
-	}}
+	l := arena.League{Slug: slug, Title: slug, Status: arena.LeagueOpen, CreatedAt: start, Settings: settings.Defaults(arena.Settings{
+		Generator: &arena.GeneratorSpec{Name: "arithmetic"}, Rounds: 3, TimeLimit: time.Second, Rated: true, Visibility: arena.VisibilityLive,
+	})}
 	change(&l)
 	f.ok(f.store.Leagues.CreateLeague(f.t.Context(), l))
 }

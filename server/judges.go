@@ -11,7 +11,6 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/judge"
-	leaguesettings "github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/match/engine"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/scoring"
@@ -75,15 +74,6 @@ func askJudge(ctx context.Context, drivers map[string]engine.Driver, q judge.Que
 			return arena.AnswerBody{}, fmt.Errorf("judge agent %s: %s (%s)", q.Agent.ID, reply.Outcome, reply.Reason)
 		}
 	}
-}
-
-// checkSettings refuses a league whose judge this arena does not have.
-func (s *Server) checkSettings(settings arena.Settings) []arena.FieldError {
-	wrong := leaguesettings.Check(settings)
-	if settings.Judge.Kind == arena.JudgeModel && s.cfg.JudgeURL == nil {
-		wrong = append(wrong, arena.FieldError{Field: "judge.kind", Message: "this arena has no language model: ARENA_JUDGE_URL is not set"})
-	}
-	return wrong
 }
 
 // secret returns the secret of the arena for one purpose. It is made from the oldest

@@ -1,14 +1,11 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
 	"runtime"
-	"time"
 
-	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/script"
 )
 
@@ -16,11 +13,6 @@ import (
 // own. A program that makes a Server must have it: the worker processes are
 // started from the same file.
 const ScriptWorker = "script-worker"
-
-// checkGame checks a game that an admin uploads.
-func (s *Server) checkGame(ctx context.Context, source string) (arena.GameScript, error) {
-	return s.games.Check(ctx, source, time.Now)
-}
 
 // NewScripts returns a pool whose workers are processes of this program. Without
 // a quota it counts no processor time of owners.

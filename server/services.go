@@ -21,8 +21,6 @@ import (
 	"github.com/agora-arena/arena/internal/token"
 	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/league/format"
-	"github.com/agora-arena/arena/league/pack"
-	"github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/match"
 	"github.com/agora-arena/arena/match/engine"
 	"github.com/agora-arena/arena/protocol"
@@ -110,7 +108,7 @@ func (s *Server) newServices(ctx context.Context, out *outbound, quotas *quota.S
 		seeds = secretSource{}
 	}
 	v.matches = match.New(match.Options{
-		Store: s.store, Engine: s.runner, Rescorer: rescorer, Publisher: s.hub, CheckSettings: s.checkSettings, GroupBy: s.cfg.GroupOwnersBy,
+		Store: s.store, Engine: s.runner, Rescorer: rescorer, Publisher: s.hub, HasModel: s.cfg.JudgeURL != nil, GroupBy: s.cfg.GroupOwnersBy,
 		Challenges: v.quotas.Challenge, Challenged: v.quotas.Challenged, Judging: v.quotas.Judging, Now: time.Now, Rand: seeds, Logger: s.log,
 	})
 	var toOwners account.Mail
@@ -125,8 +123,7 @@ func (s *Server) newServices(ctx context.Context, out *outbound, quotas *quota.S
 		return nil, err
 	}
 	v.leagues = league.NewService(league.ServiceOptions{
-		Store: s.store, Entries: v.entries, Defaults: settings.Defaults, CheckSettings: s.checkSettings, FitsJudge: settings.FitsJudge,
-		ReadPack: readPack, CheckGame: s.checkGame, Document: api.LeagueDocument, Games: s.games, Now: time.Now,
+		Store: s.store, Entries: v.entries, Games: s.games, HasModel: s.cfg.JudgeURL != nil, Document: api.LeagueDocument, Now: time.Now,
 	})
 	s.scheduler = league.NewScheduler(league.Options{
 		Store: league.NewRows(s.store), Matches: v.matches, GroupBy: s.cfg.GroupOwnersBy, Now: time.Now, Rand: secretSource{}, Logger: s.log,
@@ -138,11 +135,6 @@ func (s *Server) newServices(ctx context.Context, out *outbound, quotas *quota.S
 // seasonTable is the table of a running season.
 func seasonTable(s arena.Season, pairings []arena.Pairing) []arena.TableRow {
 	return format.Table(format.State{Season: s, Pairings: pairings, Now: time.Now()})
-}
-
-// readPack reads a task pack within the limits of an import.
-func readPack(in arena.PackImport) (arena.PackContents, error) {
-	return pack.Read(pack.Source{Format: in.Format, Map: in.Map, Data: in.Data}, pack.DefaultLimits())
 }
 
 // newOIDCVerifier returns the verifier for tokens of the operator's issuer, or nil

@@ -25,7 +25,7 @@ func TestDefaults_game(t *testing.T) {
 	if s.Game.Games != 2 || s.ScoreMode != arena.ScoreResult || s.Judge.Kind != "" || s.Visibility != arena.VisibilitySealed || s.MaxSeats != 2 {
 		t.Errorf("%+v of %+v", s, s.Game)
 	}
-	if wrong := settings.Check(s); len(wrong) > 0 {
+	if wrong := settings.Check(s, true); len(wrong) > 0 {
 		t.Errorf("%+v", wrong)
 	}
 	s = playing(func(s *arena.Settings) { s.Rated, s.Game.Hidden = false, true })
@@ -62,7 +62,7 @@ func TestCheck_game(t *testing.T) {
 			t.Parallel()
 			s := playing(tt.change)
 			var fields []string
-			for _, w := range slices.Concat(settings.Check(s), settings.CheckGame(s, tt.info)) {
+			for _, w := range slices.Concat(settings.Check(s, true), settings.CheckGame(s, tt.info)) {
 				fields = append(fields, w.Field)
 			}
 			if field == "debate" { // which has rounds of its own
@@ -78,7 +78,7 @@ func TestCheck_game(t *testing.T) {
 func TestCheck_resultIsForGames(t *testing.T) {
 	t.Parallel()
 	s := settings.Defaults(arena.Settings{PackID: "pk_1", Rounds: 1, TimeLimit: time.Second, ScoreMode: arena.ScoreResult})
-	if wrong := settings.Check(s); len(wrong) != 1 || wrong[0].Field != "score_mode" {
+	if wrong := settings.Check(s, true); len(wrong) != 1 || wrong[0].Field != "score_mode" {
 		t.Errorf("%+v", wrong)
 	}
 }

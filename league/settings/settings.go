@@ -106,8 +106,9 @@ func Defaults(s arena.Settings) arena.Settings {
 }
 
 // Check returns the errors of settings after Defaults, or nil if they are valid.
-// The caller checks whether the pack exists.
-func Check(s arena.Settings) []arena.FieldError {
+// hasModel reports that the arena has a language model. The caller checks whether
+// the pack exists.
+func Check(s arena.Settings, hasModel bool) []arena.FieldError {
 	c := checker{}
 	c.format(s)
 	switch {
@@ -121,6 +122,7 @@ func Check(s arena.Settings) []arena.FieldError {
 	}
 	if s.Game == nil {
 		c.wrong = append(c.wrong, scoring.CheckJudge(s.Judge)...)
+		c.require(hasModel || s.Judge.Kind != arena.JudgeModel, "judge.kind", "this arena has no language model: ARENA_JUDGE_URL is not set")
 	}
 	if s.Generator != nil && len(c.wrong) == 0 {
 		c.require(pack.FitsGenerator(s.Judge, *s.Generator), "judge.kind",

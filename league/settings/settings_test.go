@@ -160,7 +160,7 @@ func TestCheck(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, f := range settings.Check(tt.in) {
+			for _, f := range settings.Check(tt.in, true) {
 				got = append(got, f.Field)
 				if f.Message == "" {
 					t.Errorf("%s: no message", f.Field)
@@ -179,7 +179,7 @@ func TestCheck_saysWhatThereIs(t *testing.T) {
 	want := []arena.FieldError{{
 		Field: "format", Message: `"chess" is not a format; choose one of ladder, round_robin, swiss, knockout, double_elimination, arena, elimination, gauntlet`,
 	}}
-	if d := cmp.Diff(want, settings.Check(s)); d != "" {
+	if d := cmp.Diff(want, settings.Check(s, true)); d != "" {
 		t.Error(d)
 	}
 }
@@ -210,7 +210,7 @@ func TestCheck_asking(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			wrong := settings.Check(tt.in)
+			wrong := settings.Check(tt.in, true)
 			if (tt.field == "") != (len(wrong) == 0) || tt.field != "" && wrong[0].Field != tt.field {
 				t.Errorf("wrong: %+v, want %q", wrong, tt.field)
 			}
@@ -222,5 +222,17 @@ func crowd(rated, accounts bool) func(*arena.Settings) {
 	return func(s *arena.Settings) {
 		s.Rated, s.PackID, s.Generator = rated, "pk_1", nil
 		s.Judge = arena.JudgeSpec{Kind: arena.JudgeCrowd, Criteria: "reasons", Window: time.Minute, MinVotes: 1, VoterAccounts: accounts}
+	}
+}
+
+// A league whose judge the arena does not have is refused.
+func TestCheck_model(t *testing.T) {
+	t.Parallel()
+	s := settings.Defaults(arena.Settings{PackID: "pk_1", Rounds: 3, TimeLimit: time.Minute, Judge: arena.JudgeSpec{Kind: arena.JudgeModel, Criteria: "x"}})
+	if wrong := settings.Check(s, true); len(wrong) > 0 {
+		t.Errorf("with a model: %v", wrong)
+	}
+	if wrong := settings.Check(s, false); len(wrong) != 1 || wrong[0].Field != "judge.kind" || !strings.Contains(wrong[0].Message, "ARENA_JUDGE_URL") {
+		t.Errorf("without a model: %v", wrong)
 	}
 }
