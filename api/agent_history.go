@@ -10,15 +10,15 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/record"
+	"github.com/agora-arena/arena/scoring"
 )
 
 // historyHandlers serve the routes that show what agents did.
 type historyHandlers struct {
-	rows      Rows
-	matches   *matchViews
-	ranks     func(ctx context.Context, league string) (map[string]int, error) // by agent id
-	calibrate func([]arena.Claim) arena.Calibration
-	now       func() time.Time
+	rows    Rows
+	matches *matchViews
+	ranks   func(ctx context.Context, league string) (map[string]int, error) // by agent id
+	now     func() time.Time
 }
 
 // agentHistory mounts one of the historyHandlers.
@@ -316,7 +316,7 @@ func (h *historyHandlers) calibration(ctx context.Context, in *calibrationInput)
 	if err != nil {
 		return nil, err
 	}
-	c := h.calibrate(claims)
+	c := scoring.Calibrate(claims)
 	v := calibrationView{
 		AgentID: in.ID, Declared: true, Answers: c.Answers, Brier: c.Brier, Bins: []calibrationBinView{},
 		Tokens: tokenCostView{Declared: true, Answers: c.Tokens.Answers, Total: c.Tokens.Total, PerRight: c.Tokens.PerRight, OverLimit: c.Tokens.OverLimit},

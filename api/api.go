@@ -53,9 +53,8 @@ type Options struct {
 	Handlers Handlers
 	Matches  MatchOptions
 	Votes    VoteOptions
-	Judges   JudgeOptions
-	Seasons  SeasonOptions
-	Analysis AnalysisOptions
+	// SeasonCard draws a season of a league with this title as a PNG.
+	SeasonCard func(s arena.Season, league string) ([]byte, error)
 	// Export writes everything about an owner as a ZIP file.
 	Export func(ctx context.Context, w io.Writer, ownerID string) error
 	Node   Node
@@ -113,32 +112,6 @@ type MatchOptions struct {
 type VoteOptions struct {
 	Secret        []byte // signs the names of voters' browsers; the same on all nodes
 	SecureCookies bool   // the public URL is https
-}
-
-// JudgeOptions measure the quality of judges.
-type JudgeOptions struct {
-	// Input returns what the judge of a round was given.
-	Input func(ctx context.Context, m arena.Match, answers []arena.Answer, round int) (arena.Judging, error)
-	// Health measures a judge by its verdicts, newest first.
-	Health func(spec arena.JudgeSpec, verdicts []arena.Verdict, length func(matchID string, round int, agentID string) (int, bool)) arena.JudgeHealth
-}
-
-// SeasonOptions are the rules that seasons are shown by.
-type SeasonOptions struct {
-	// Table returns the table of a running season.
-	Table func(arena.Season, []arena.Pairing) []arena.TableRow
-	// Card draws a season of a league with this title as a PNG.
-	Card func(s arena.Season, league string) ([]byte, error)
-}
-
-// AnalysisOptions evaluate stored results.
-type AnalysisOptions struct {
-	// Calibrate compares what an agent declared with its results.
-	Calibrate func([]arena.Claim) arena.Calibration
-	// Anomalies returns the patterns that chance is unlikely to produce.
-	Anomalies func(arena.Evidence) (arena.AnomalyReport, error)
-	// VerifyRatings replays all settlements; the error names what differs.
-	VerifyRatings func(ctx context.Context) ([]arena.RatingsReport, error)
 }
 
 // Node is this node of the arena.
@@ -220,20 +193,20 @@ func newResources(o Options) resources {
 		owners:  &accountHandlers{accounts: o.Services.Accounts, url: o.Site.URL, now: now, rows: o.Store, export: o.Export, log: o.Logger},
 		people:  &peopleHandlers{people: o.Services.Accounts, signIn: o.Site.SignIn, url: o.Site.URL, https: isHTTPS(o.Site.URL), now: now},
 		agents:  &agentHandlers{agents: o.Services.Agents, keys: o.Services.Accounts, rows: o.Store, views: agents},
-		history: &historyHandlers{rows: o.Store, matches: matches, ranks: agents.ranksOf, calibrate: o.Analysis.Calibrate, now: now},
+		history: &historyHandlers{rows: o.Store, matches: matches, ranks: agents.ranksOf, now: now},
 		leagues: &leagueHandlers{leagues: o.Services.Leagues, rows: o.Store, matches: matches, now: now},
-		seasons: &seasonHandlers{rows: o.Store, table: o.Seasons.Table, draw: o.Seasons.Card},
+		seasons: &seasonHandlers{rows: o.Store, draw: o.SeasonCard, now: now},
 		packs:   &packHandlers{packs: o.Services.Leagues, tasks: o.Services.Matches, rows: o.Store},
 		games:   &gameHandlers{service: o.Services.Leagues, catalog: o.Services.Games, rows: o.Store},
 		matches: &matchHandlers{
 			matches: o.Services.Matches, visible: o.Matches.Visible, rows: o.Store, views: matches, sign: o.Matches.Record, draw: o.Matches.Card, write: o.Matches.Notation,
 		},
 		votes:    &voteHandlers{votes: o.Services.Votes, secret: o.Votes.Secret, secure: o.Votes.SecureCookies},
-		judges:   &judgeHandlers{rows: o.Store, visible: o.Matches.Visible, input: o.Judges.Input, health: o.Judges.Health},
+		judges:   &judgeHandlers{rows: o.Store, visible: o.Matches.Visible},
 		lobby:    &lobbyHandlers{rows: o.Store, visible: o.Matches.Visible, matches: matches, now: now},
 		banner:   &bannerHandlers{rows: o.Store, now: now},
 		calendar: &calendarHandlers{rows: o.Store, now: now},
-		analysis: &analysisHandlers{rows: o.Store, anomalies: o.Analysis.Anomalies, ratings: o.Analysis.VerifyRatings},
+		analysis: &analysisHandlers{rows: o.Store},
 		audit:    &auditHandlers{rows: o.Store, now: now, log: o.Logger},
 		node:     &nodeHandlers{Node: o.Node, rows: o.Store, visible: o.Matches.Visible, matches: matches, startedAt: o.Now(), now: now, log: o.Logger},
 		pages:    &pageHandlers{url: o.Site.URL, events: o.Site.Events, limits: o.Quotas.Limits, rows: o.Store, now: now, log: o.Logger},

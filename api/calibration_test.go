@@ -24,9 +24,10 @@ func TestAPI_getCalibration(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := "/v1/agents/" + b + "/calibration"
-	nothing := `"declared":true,"answers":0,"brier":null,"bins":[{"from":0,"to":1,"count":0,"mean_confidence":null,"right_share":null}],"tokens":{"declared":true,"answers":0,"total":0,"per_right":null,"over_max_tokens":0}}`
+	const nothing, noTokens = `"declared":true,"answers":0,"brier":null,"bins":[{"from":0,"to":0.1,"count":0,"mean_confidence":null,"right_share":null}`,
+		`"tokens":{"declared":true,"answers":0,"total":0,"per_right":null,"over_max_tokens":0}}`
 	for _, token := range []string{"", w.bob, w.admin} {
-		if r := w.do("GET", path, token, nil).is(200); !strings.Contains(string(r.body), nothing) {
+		if r := w.do("GET", path, token, nil).is(200); !strings.Contains(string(r.body), nothing) || !strings.Contains(string(r.body), noTokens) {
 			t.Errorf("of an open round: %s", r.body)
 		}
 	}
@@ -35,7 +36,7 @@ func TestAPI_getCalibration(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.run([]scenario{
-		{name: "closed", method: "GET", path: path, status: 200, says: `"answers":1,"brier":0.75,`},
+		{name: "closed", method: "GET", path: path, status: 200, says: `"answers":1,"brier":0.5625,`},
 		{name: "tokens", method: "GET", path: path + "?league=quiz", status: 200, says: `"tokens":{"declared":true,"answers":1,"total":70,"per_right":null,"over_max_tokens":1}`},
 		{name: "another league", method: "GET", path: path + "?league=other", status: 200, says: nothing},
 		{name: "nobody", method: "GET", path: "/v1/agents/ag_none/calibration", status: 404, code: arena.CodeNotFound},

@@ -17,6 +17,8 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/strictjson"
+	"github.com/agora-arena/arena/match/engine"
+	"github.com/agora-arena/arena/scoring"
 	"github.com/agora-arena/arena/visibility"
 )
 
@@ -30,8 +32,6 @@ const (
 type judgeHandlers struct {
 	rows    Rows
 	visible Visible
-	input   func(ctx context.Context, m arena.Match, answers []arena.Answer, round int) (arena.Judging, error)
-	health  func(spec arena.JudgeSpec, verdicts []arena.Verdict, length func(matchID string, round int, agentID string) (int, bool)) arena.JudgeHealth
 }
 
 // judgeRoutes mounts one of the judgeHandlers.
@@ -75,7 +75,7 @@ func (h *judgeHandlers) get(ctx context.Context, in *SlugParam) (*output[judgeVi
 	if err != nil {
 		return nil, err
 	}
-	health := h.health(spec, verdicts, func(matchID string, round int, agentID string) (int, bool) {
+	health := scoring.JudgeHealth(spec, verdicts, func(matchID string, round int, agentID string) (int, bool) {
 		n, ok := lengths[judgedAnswer{matchID, round, agentID}]
 		return n, ok
 	})
@@ -111,7 +111,7 @@ func (h *judgeHandlers) answerLengths(ctx context.Context, verdicts []arena.Verd
 			}
 			answers = answersOf(rounds)
 		}
-		in, err := h.input(ctx, m.Row(), answers, v.Round)
+		in, err := engine.JudgeInput(ctx, m.Row(), answers, v.Round)
 		if err != nil {
 			return nil, err
 		}

@@ -312,7 +312,7 @@ func TestAPI_seasons(t *testing.T) {
 		}
 	}
 	w.do("GET", "/v1/leagues/cup/rounds?season=2", "", nil).is(404)
-	if v := into[shownSeason](w.do("GET", "/v1/leagues/cup/seasons/1", "", nil).is(200)); len(v.Table) != 1 || v.Entrants[0].Name != "Ann" {
+	if v := into[shownSeason](w.do("GET", "/v1/leagues/cup/seasons/1", "", nil).is(200)); len(v.Table) != 2 || v.Table[0].AgentID != ann || v.Entrants[0].Name != "Ann" {
 		t.Errorf("season %+v", v)
 	}
 
@@ -321,7 +321,7 @@ func TestAPI_seasons(t *testing.T) {
 	w.do("POST", "/v1/leagues/cup/freeze", w.admin, nil).is(200)
 	for token, shown := range map[string]bool{"": false, w.alice: false, w.admin: true} {
 		v := into[shownSeason](w.do("GET", "/v1/leagues/cup/seasons/1", token, nil).is(200))
-		if p := v.Rounds[0].Pairings[0]; v.Frozen == shown || (len(v.Table) == 1) != shown || (p.Result != "") != shown || (p.Agents[0].Score != nil) != shown {
+		if p := v.Rounds[0].Pairings[0]; v.Frozen == shown || (len(v.Table) == 2) != shown || (p.Result != "") != shown || (p.Agents[0].Score != nil) != shown {
 			t.Errorf("frozen season: %+v", v)
 		}
 		for _, path := range []string{"/v1/leagues/cup/rounds", "/v1/leagues/cup/rounds?season=1"} {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/scoring"
 )
 
 func (h *matchHandlers) rescore(ctx context.Context, in *IDParam) (*output[arena.RescoreReport], error) {
@@ -60,7 +61,7 @@ type ratingsCheckView struct {
 }
 
 func (h *analysisHandlers) verifyRatings(ctx context.Context, _ *struct{}) (*output[ratingsCheckView], error) {
-	reports, err := h.ratings(ctx)
+	reports, err := h.rows.Ratings.CheckRatings(ctx)
 	if code := arena.CodeOf(err); code == arena.CodeUnavailable {
 		return nil, err
 	}
@@ -92,9 +93,7 @@ func (h *matchHandlers) rebuildRatings(ctx context.Context, in *rebuildInput) (*
 
 // analysisHandlers serve the routes that check a league's results.
 type analysisHandlers struct {
-	rows      Rows
-	anomalies func(arena.Evidence) (arena.AnomalyReport, error)
-	ratings   func(ctx context.Context) ([]arena.RatingsReport, error) // by a replay of all settlements
+	rows Rows
 }
 
 // analysis returns the analysisHandlers.
@@ -149,11 +148,20 @@ func (h *analysisHandlers) listAnomalies(ctx context.Context, in *listAnomaliesI
 	if err != nil {
 		return nil, err
 	}
-	r, err := h.anomalies(evidence)
+	r, err := scoring.Anomalies(evidence)
 	if err != nil {
 		return nil, err
 	}
-	v := anomaliesView{League: l.Slug, Matches: r.Matches, Answers: r.Answers, Duels: r.Duels, Pairs: r.Pairs, Items: []anomalyView{}}
+	v := viewAnomalies(l.Slug, r)
+	v.Shared, err = h.shared(ctx, evidence)
+	if err != nil {
+		return nil, err
+	}
+	return answer(v)
+}
+
+func viewAnomalies(league string, r arena.AnomalyReport) anomaliesView {
+	v := anomaliesView{League: league, Matches: r.Matches, Answers: r.Answers, Duels: r.Duels, Pairs: r.Pairs, Items: []anomalyView{}}
 	for _, f := range r.Found {
 		item := anomalyView{
 			Kind: f.Kind, AgentIDs: f.AgentIDs, Trials: f.Trials, Observed: f.Observed, Expected: f.Expected, Chance: f.Chance, Later: f.Later,
@@ -163,11 +171,7 @@ func (h *analysisHandlers) listAnomalies(ctx context.Context, in *listAnomaliesI
 		}
 		v.Items = append(v.Items, item)
 	}
-	v.Shared, err = h.shared(ctx, evidence)
-	if err != nil {
-		return nil, err
-	}
-	return answer(v)
+	return v
 }
 
 // shared returns what the owners of evidence have in common.

@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/format"
 	"github.com/agora-arena/arena/league/schedule"
 )
 
 // seasonHandlers serve the routes of seasons.
 type seasonHandlers struct {
-	rows  Rows
-	table func(arena.Season, []arena.Pairing) []arena.TableRow // of a running season
-	draw  func(s arena.Season, league string) ([]byte, error)
+	rows Rows
+	draw func(s arena.Season, league string) ([]byte, error)
+	now  func() time.Time
 }
 
 // seasonRoutes mounts one of the seasonHandlers.
@@ -82,7 +83,7 @@ func (h *seasonHandlers) get(ctx context.Context, in *seasonInput) (*output[whol
 	case s.Status == arena.SeasonFinished:
 		v.Table = orEmpty(s.Table)
 	default:
-		v.Table = orEmpty(h.table(s, pairings))
+		v.Table = orEmpty(format.Table(format.State{Season: s, Pairings: pairings, Now: h.now()}))
 	}
 	return answer(v)
 }

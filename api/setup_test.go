@@ -22,6 +22,7 @@ import (
 	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/league/game/catalog"
 	"github.com/agora-arena/arena/match"
+	"github.com/agora-arena/arena/match/engine"
 	"github.com/agora-arena/arena/match/vote"
 	"github.com/agora-arena/arena/record"
 	"github.com/agora-arena/arena/registry"
@@ -144,41 +145,9 @@ func testOptions(t testing.TB) parts {
 		},
 		Services: Services{Votes: struct{ Votes }{}},
 		Votes:    VoteOptions{Secret: []byte("secret")},
-		Seasons: SeasonOptions{Card: func(s arena.Season, league string) ([]byte, error) {
+		SeasonCard: func(s arena.Season, league string) ([]byte, error) {
 			return fmt.Appendf(nil, "picture of season %d in %s", s.No, league), nil
-		}, Table: func(s arena.Season, _ []arena.Pairing) []arena.TableRow {
-			return []arena.TableRow{{Rank: 1, AgentID: s.Entrants[0].AgentID}}
-		}},
-		Analysis: AnalysisOptions{
-			Anomalies: func(e arena.Evidence) (arena.AnomalyReport, error) {
-				return arena.AnomalyReport{Matches: e.Matches, Pairs: 1, Found: []arena.Anomaly{{
-					Kind: arena.AnomalyCopied, AgentIDs: []string{"ag_1", "ag_2"}, Trials: 9, Observed: 9, Expected: 2.5, Chance: 1e-6, Later: 4,
-					Places: []arena.AnomalyPlace{{MatchID: "m_1", Round: 2}},
-				}}}, nil
-			},
-			VerifyRatings: func(context.Context) ([]arena.RatingsReport, error) { return nil, errors.New("agent ag_1 has 5") },
-			Calibrate: func(claims []arena.Claim) arena.Calibration {
-				c := arena.Calibration{Answers: len(claims), Bins: []arena.CalibrationBin{{To: 1, Count: len(claims)}}}
-				for _, claim := range claims {
-					c.Brier, c.Tokens = claim.Confidence, arena.TokenCost{Answers: 1, Total: *claim.Tokens}
-					if claim.OverTokens {
-						c.Tokens.OverLimit++
-					}
-				}
-				return c
-			},
 		},
-		Judges: JudgeOptions{Input: judgingOf, Health: func(_ arena.JudgeSpec, verdicts []arena.Verdict, length func(string, int, string) (int, bool)) arena.JudgeHealth {
-			h := arena.JudgeHealth{Versions: []string{}, Verdicts: len(verdicts)}
-			for _, v := range verdicts {
-				for _, b := range v.Ballots {
-					if n, ok := length(v.MatchID, v.Round, b.First); ok {
-						h.Versions = append(h.Versions, fmt.Sprintf("%s has %d bytes", b.First, n))
-					}
-				}
-			}
-			return h
-		}},
 		Node:   Node{ID: "nd_test", Version: "v0.0.0-test", Ready: func(context.Context) error { return nil }, Drain: func() {}, Observe: func(Request) {}, Vitals: someVitals},
 		Site:   Site{URL: "https://arena.example", SignIn: SignInOptions{Signup: account.SignupOpen}},
 		Now:    func() time.Time { return testNow },
@@ -278,19 +247,6 @@ type seeds struct{}
 
 func (seeds) Uint64() uint64 { return rand.Uint64() }
 
-// judgingOf returns a round's answers, in the order of the seats.
-func judgingOf(_ context.Context, m arena.Match, answers []arena.Answer, round int) (arena.Judging, error) {
-	j := arena.Judging{MatchID: m.ID, Round: round, Seed: m.Seed}
-	for _, s := range m.Seats {
-		for _, a := range answers {
-			if a.Round == round && a.AgentID == s.AgentID && a.Body != nil {
-				j.Answers = append(j.Answers, arena.JudgedAnswer{AgentID: s.AgentID, Text: a.Body.Answer})
-			}
-		}
-	}
-	return j, nil
-}
-
 // useStore makes the API read and write the rows of s.
 func (o *parts) useStore(t testing.TB, s *store.Store) {
 	t.Helper()
@@ -298,7 +254,7 @@ func (o *parts) useStore(t testing.TB, s *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open, err := visibility.NewVotes(reader, judgingOf)
+	open, err := visibility.NewVotes(reader, engine.JudgeInput)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,24 +24,25 @@ import (
 
 // world is the API over a real SQLite store, with two owners and an admin.
 type world struct {
-	t      *testing.T
-	api    *API
-	store  *store.Store
-	pub    *publisher
-	now    atomic.Int64 // unix milliseconds
-	admin  string       // tokens
-	alice  string
-	bob    string
-	aliceI string // owner ids
+	t        *testing.T
+	api      *API
+	store    *store.Store
+	database string // URL of the store
+	pub      *publisher
+	now      atomic.Int64 // unix milliseconds
+	admin    string       // tokens
+	alice    string
+	bob      string
+	aliceI   string // owner ids
 }
 
 func newWorld(t *testing.T, edit ...func(*parts)) *world {
 	t.Helper()
-	w := &world{t: t, pub: &publisher{}}
+	w := &world{t: t, pub: &publisher{}, database: storetest.SQLite(t)}
 	w.now.Store(testNow.UnixMilli())
 	o := testOptions(t)
 	o.Now = func() time.Time { return time.UnixMilli(w.now.Load()).UTC() }
-	s, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{Logger: o.Logger, Now: o.Now})
+	s, err := store.Open(t.Context(), w.database, store.Options{Logger: o.Logger, Now: o.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

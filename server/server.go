@@ -39,7 +39,6 @@ import (
 	"github.com/agora-arena/arena/protocol/agentprotocol"
 	"github.com/agora-arena/arena/protocol/envelope/relay"
 	"github.com/agora-arena/arena/registry"
-	"github.com/agora-arena/arena/scoring"
 	"github.com/agora-arena/arena/sdk"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/stream"
@@ -332,13 +331,11 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		Handlers: api.Handlers{
 			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), SDK: packages.Serve, Tasks: s.tasks, Protocols: s.handlers(),
 		},
-		Matches:  api.MatchOptions{Visible: s.visible, Viewers: s.hub.Viewers, Record: s.record, Card: cards.Draw, Notation: s.notation},
-		Votes:    api.VoteOptions{Secret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https"},
-		Judges:   api.JudgeOptions{Input: engine.JudgeInput, Health: scoring.JudgeHealth},
-		Seasons:  api.SeasonOptions{Table: seasonTable, Card: cards.DrawSeason},
-		Analysis: api.AnalysisOptions{Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VerifyRatings: s.store.Ratings.CheckRatings},
-		Export:   services.archive.Write,
-		Node:     api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request, Vitals: facts.Facts},
+		Matches:    api.MatchOptions{Visible: s.visible, Viewers: s.hub.Viewers, Record: s.record, Card: cards.Draw, Notation: s.notation},
+		Votes:      api.VoteOptions{Secret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https"},
+		SeasonCard: cards.DrawSeason,
+		Export:     services.archive.Write,
+		Node:       api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request, Vitals: facts.Facts},
 		Site: api.Site{
 			URL: s.url, TrustedProxies: proxies,
 			SignIn: api.SignInOptions{Provider: services.provider, Name: s.cfg.ProviderName(), Signup: s.cfg.Signup, Mail: s.mailer != nil},

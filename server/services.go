@@ -20,7 +20,6 @@ import (
 	"github.com/agora-arena/arena/internal/takeout"
 	"github.com/agora-arena/arena/internal/token"
 	"github.com/agora-arena/arena/league"
-	"github.com/agora-arena/arena/league/format"
 	"github.com/agora-arena/arena/match"
 	"github.com/agora-arena/arena/match/engine"
 	"github.com/agora-arena/arena/protocol"
@@ -130,11 +129,6 @@ func (s *Server) newServices(ctx context.Context, out *outbound, quotas *quota.S
 		LadderPause: s.opts.LadderPause, EliminationPause: s.opts.EliminationPause,
 	})
 	return v, nil
-}
-
-// seasonTable is the table of a running season.
-func seasonTable(s arena.Season, pairings []arena.Pairing) []arena.TableRow {
-	return format.Table(format.State{Season: s, Pairings: pairings, Now: time.Now()})
 }
 
 // newOIDCVerifier returns the verifier for tokens of the operator's issuer, or nil
