@@ -166,9 +166,7 @@ func (o parts) build(t testing.TB) Options {
 		o.Store = rowsOf(o.db)
 	}
 	var err error
-	if o.Quotas, err = quota.New(quota.Options{Limits: o.Limits, Shared: o.TakeShared, Now: o.Now, Logger: o.Logger}); err != nil {
-		t.Fatal(err)
-	}
+	o.Quotas = quota.New(quota.Options{Limits: o.Limits, Shared: o.TakeShared, Now: o.Now, Logger: o.Logger})
 	pauses := registry.NewPauses(registry.PausesOptions{Store: o.db.Agents, Publisher: o.Publisher, Now: o.Now, Logger: o.Logger})
 	entries := league.NewEntries(o.db, o.Quotas.Password, o.Now)
 	o.Services.Agents = registry.New(registry.Options{
@@ -250,14 +248,8 @@ func (seeds) Uint64() uint64 { return rand.Uint64() }
 // useStore makes the API read and write the rows of s.
 func (o *parts) useStore(t testing.TB, s *store.Store) {
 	t.Helper()
-	reader, err := visibility.NewReader(s.Matches, o.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	open, err := visibility.NewVotes(reader, engine.JudgeInput)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := visibility.NewReader(s.Matches, o.Now)
+	open := visibility.NewVotes(reader, engine.JudgeInput)
 	o.Services.Votes = vote.New(open, s.Matches, o.Now)
 	o.db, o.Store, o.Matches.Visible = s, rowsOf(s), reader
 }

@@ -350,8 +350,7 @@ func TestVectors_Replies(t *testing.T) {
 	must(t, err)
 	client, err := protocol.NewClient(guard, protocol.ClientOptions{Now: time.Now})
 	must(t, err)
-	driver, err := aap.New(aap.Options{Client: client, Now: time.Now, Sign: func(arena.TaskClaims) (string, error) { return "token", nil }})
-	must(t, err)
+	driver := aap.New(aap.Options{Client: client, Now: time.Now, Sign: func(arena.TaskClaims) (string, error) { return "token", nil }})
 	for _, v := range vectors.Replies {
 		agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")

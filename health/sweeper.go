@@ -87,16 +87,10 @@ const (
 )
 
 // New makes a Sweeper.
-func New(o Options) (*Sweeper, error) {
-	switch {
-	case o.Store == nil || len(o.Probers) == 0 || o.Recorder == nil || o.CutOff == nil || o.Logger == nil || o.Now == nil || o.Rand == nil:
-		return nil, errors.New("health: a part is missing")
-	case o.Workers < 0 || o.Spread < 0 || o.Interval < 0:
-		return nil, errors.New("health: workers, interval and spread cannot be negative")
-	}
+func New(o Options) *Sweeper {
 	o.Workers = cmp.Or(o.Workers, 512)
 	o.Interval = cmp.Or(o.Interval, 30*time.Second)
-	return &Sweeper{o: o, mean: firstMean}, nil
+	return &Sweeper{o: o, mean: firstMean}
 }
 
 // Sweep probes every agent that is due once, then records all results,

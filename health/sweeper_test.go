@@ -57,10 +57,7 @@ func newBundle(t *testing.T, change func(*health.Options), agents ...arena.Agent
 	if change != nil {
 		change(&b.options)
 	}
-	var err error
-	if b.Sweeper, err = health.New(b.options); err != nil {
-		t.Fatal(err)
-	}
+	b.Sweeper = health.New(b.options)
 	return b
 }
 
@@ -466,23 +463,5 @@ func TestSweeper_Check(t *testing.T) {
 	cancel()
 	if _, err := b.Check(ctx, "ag_2"); !errors.Is(err, context.Canceled) || b.agents["ag_2"].Health.Failures != 1 {
 		t.Errorf("with an ended context: %v", err)
-	}
-}
-
-func TestNew_refuses(t *testing.T) {
-	t.Parallel()
-	complete := newBundle(t, nil).options
-	for name, change := range map[string]func(*health.Options){
-		"store": func(o *health.Options) { o.Store = nil }, "probers": func(o *health.Options) { o.Probers = nil },
-		"recorder": func(o *health.Options) { o.Recorder = nil }, "network": func(o *health.Options) { o.CutOff = nil },
-		"logger": func(o *health.Options) { o.Logger = nil }, "clock": func(o *health.Options) { o.Now = nil },
-		"random": func(o *health.Options) { o.Rand = nil }, "workers": func(o *health.Options) { o.Workers = -1 },
-		"spread": func(o *health.Options) { o.Spread = -1 }, "interval": func(o *health.Options) { o.Interval = -1 },
-	} {
-		o := complete
-		change(&o)
-		if _, err := health.New(o); err == nil {
-			t.Errorf("without %s a sweeper was made", name)
-		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/judge"
+	"github.com/agora-arena/arena/scoring"
 	"github.com/agora-arena/arena/scoring/sandbox/sandboxtest"
 )
 
@@ -39,7 +40,7 @@ func TestJudges_Code(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]arena.SeatVerdict{{AgentID: "a", Points: arena.OnePoint}, {AgentID: "b"}}, v.Seats); d != "" || v.Judge != "code" || v.Version != "code-1" {
+	if d := cmp.Diff([]arena.SeatVerdict{{AgentID: "a", Points: arena.OnePoint}, {AgentID: "b"}}, v.Seats); d != "" || v.Judge != "code" || v.Version != scoring.Version(arena.JudgeSpec{Kind: v.Judge}) {
 		t.Errorf("%+v: %s", v, d)
 	}
 	if v, err = judges.Judge(t.Context(), coding(`const solve = () => 4`)); err != nil || v.Seats[0].Points != 0 {

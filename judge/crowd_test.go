@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/scoring"
 )
 
 func crowd(least int) arena.JudgeSpec {
@@ -73,7 +74,7 @@ func TestJudges_Crowd(t *testing.T) {
 						t.Errorf("ballot %+v is not in the order that was shown", b)
 					}
 				}
-				if d := cmp.Diff(tt.cast, cast); d != "" || v.Version != "crowd-1" {
+				if d := cmp.Diff(tt.cast, cast); d != "" || v.Version != scoring.Version(j.Spec) {
 					t.Errorf("%+v: %s", v, d)
 				}
 			})

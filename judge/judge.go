@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/scoring"
 )
 
 // The bounds of one verdict.
@@ -29,11 +30,9 @@ type Options struct {
 	// Scripts runs answers of the judge code.
 	Scripts Scripts
 	// Model is the language model; nil: there is none.
-	Model *Model
-	// Version returns the version of a kind of judge, of its prompts too.
-	Version func(arena.JudgeSpec) string
-	Now     func() time.Time
-	Logger  *slog.Logger
+	Model  *Model
+	Now    func() time.Time
+	Logger *slog.Logger
 }
 
 // Question is one comparison as it is put to a judge agent.
@@ -53,23 +52,17 @@ type Judges struct {
 	o Options
 }
 
-// New makes Judges and refuses a missing part.
-func New(o Options) (*Judges, error) {
-	switch {
-	case o.Agents == nil, o.Ask == nil, o.Votes == nil, o.Scripts == nil, o.Version == nil, o.Now == nil, o.Logger == nil:
-		return nil, errors.New("judge: a part is missing: Agents, Ask, Votes, Scripts, Version, Now and Logger are needed")
-	case o.Model != nil && (o.Model.URL == "" || o.Model.Name == "" || o.Model.HTTP == nil):
-		return nil, errors.New("judge: a model needs URL, Name and HTTP")
-	}
+// New makes Judges.
+func New(o Options) *Judges {
 	o.Logger = o.Logger.With("component", "judge")
-	return &Judges{o: o}, nil
+	return &Judges{o: o}
 }
 
 // Judge queries the judge of a round and returns the points of its answers with
 // every comparison that was made. An error means that there is no verdict:
 // no juror could be asked, or a pair got no usable ballot.
 func (s *Judges) Judge(ctx context.Context, j arena.Judging) (v arena.Verdict, err error) {
-	v = arena.Verdict{MatchID: j.MatchID, Round: j.Round, Judge: j.Spec.Kind, Version: s.o.Version(j.Spec)}
+	v = arena.Verdict{MatchID: j.MatchID, Round: j.Round, Judge: j.Spec.Kind, Version: scoring.Version(j.Spec)}
 	var decide decision
 	switch j.Spec.Kind {
 	case arena.JudgeCode:

@@ -18,6 +18,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/strictjson"
 	"github.com/agora-arena/arena/judge"
+	"github.com/agora-arena/arena/scoring"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -110,16 +111,12 @@ func newJudges(t *testing.T, p *panel, edit ...func(*judge.Options)) *judge.Judg
 	t.Helper()
 	o := judge.Options{
 		Scripts: noScripts{}, Agents: p.agents, Ask: p.ask, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
-		Votes:   func(context.Context, string, int) ([]arena.Vote, error) { return p.votes, p.away },
-		Version: func(s arena.JudgeSpec) string { return s.Kind + "-1" },
+		Votes: func(context.Context, string, int) ([]arena.Vote, error) { return p.votes, p.away },
 	}
 	for _, e := range edit {
 		e(&o)
 	}
-	judges, err := judge.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	judges := judge.New(o)
 	return judges
 }
 
@@ -214,7 +211,7 @@ func TestJudges_Panel(t *testing.T) {
 			if d := cmp.Diff(tt.want, points(v)); err != nil || d != "" {
 				t.Fatalf("%v: %s", err, d)
 			}
-			if len(v.Ballots) != tt.cast || v.Version != "panel-1" || v.Judge != "panel" || v.Round != 2 || v.MatchID != "m_1" {
+			if len(v.Ballots) != tt.cast || v.Version != scoring.Version(arena.JudgeSpec{Kind: v.Judge}) || v.Judge != "panel" || v.Round != 2 || v.MatchID != "m_1" {
 				t.Errorf("verdict %+v", v)
 			}
 			if b := v.Ballots[0]; b.Reason != "because [31m of it" {
@@ -350,9 +347,6 @@ func TestJudges_unusable(t *testing.T) {
 	}
 	if _, err := newJudges(t, &panel{away: errors.New("away")}).Judge(t.Context(), judging(of("j"), "x", "y")); err == nil {
 		t.Error("without storage there was a verdict")
-	}
-	if _, err := judge.New(judge.Options{}); err == nil {
-		t.Error("judges without parts")
 	}
 }
 

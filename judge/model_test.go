@@ -18,6 +18,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/strictjson"
 	"github.com/agora-arena/arena/judge"
+	"github.com/agora-arena/arena/scoring"
 )
 
 // chat is a request as an OpenAI-compatible service reads it.
@@ -180,7 +181,7 @@ func TestJudges_Model(t *testing.T) {
 			if d := cmp.Diff(tt.want, points(v)); err != nil || d != "" {
 				t.Fatalf("%v: %s", err, d)
 			}
-			if v.Version != "model-1/critic" || len(v.Ballots) != 2 || v.Ballots[0].Judge != "critic" {
+			if v.Version != scoring.Version(arena.JudgeSpec{Kind: v.Judge})+"/critic" || len(v.Ballots) != 2 || v.Ballots[0].Judge != "critic" {
 				t.Errorf("verdict %+v", v)
 			}
 		})

@@ -58,9 +58,6 @@ type Client struct {
 
 // NewClient makes a Client whose every connection passes g.
 func NewClient(g *Guard, o ClientOptions) (*Client, error) {
-	if g == nil || o.Now == nil {
-		return nil, errors.New("protocol client: a guard and a clock are needed")
-	}
 	roots, err := rootsWith(o.ExtraRoots)
 	if err != nil {
 		return nil, fmt.Errorf("protocol client: %w", err)

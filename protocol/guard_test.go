@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -270,12 +269,6 @@ func TestNewGuard_refuses(t *testing.T) {
 		if _, err := NewGuard(o); err == nil {
 			t.Errorf("%+v was accepted", o)
 		}
-	}
-	if _, err := NewClient(nil, ClientOptions{Now: time.Now}); err == nil {
-		t.Error("a client without guard was made")
-	}
-	if _, err := NewClient(newGuard(t, GuardOptions{}), ClientOptions{}); err == nil {
-		t.Error("a client without clock was made")
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/agora-arena/arena/judge"
 	"github.com/agora-arena/arena/match/engine"
 	"github.com/agora-arena/arena/protocol"
-	"github.com/agora-arena/arena/scoring"
 )
 
 // newJudges makes the external judges: panels over the drivers of the players,
@@ -21,7 +20,7 @@ import (
 // there is one.
 func (s *Server) newJudges(drivers map[string]engine.Driver) (*judge.Judges, error) {
 	o := judge.Options{
-		Agents: s.store.Agents.AgentsByID, Votes: s.store.Matches.Votes, Scripts: s.scripts, Version: scoring.Version, Now: time.Now, Logger: s.log,
+		Agents: s.store.Agents.AgentsByID, Votes: s.store.Matches.Votes, Scripts: s.scripts, Now: time.Now, Logger: s.log,
 		Ask: func(ctx context.Context, q judge.Question) (arena.AnswerBody, error) {
 			return askJudge(ctx, drivers, q)
 		},
@@ -33,7 +32,7 @@ func (s *Server) newJudges(drivers map[string]engine.Driver) (*judge.Judges, err
 		}
 		o.Model = &judge.Model{URL: completions(s.cfg.JudgeURL), Name: s.cfg.JudgeModel, Key: s.cfg.JudgeKey, HTTP: client}
 	}
-	return judge.New(o)
+	return judge.New(o), nil
 }
 
 // completions returns the URL of the chat completions of a service, whose base URL

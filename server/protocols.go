@@ -188,27 +188,18 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	}); err != nil {
 		return nil, err
 	}
-	if o.box, err = mailbox.NewInbox(s.store.Messages, o.notifier, time.Now); err != nil {
-		return nil, err
-	}
+	o.box = mailbox.NewInbox(s.store.Messages, o.notifier, time.Now)
 	key := s.opts.Identity // the arena's own, for all protocols that need one
 	if key == nil {
 		if key, err = envelope.LoadKey(ctx, s.store.Keys); err != nil {
 			return nil, err
 		}
 	}
-	if o.aap, err = aap.New(aap.Options{Client: s.client, Sign: s.keys.Sign, Now: time.Now, TraceParent: s.traceParent()}); err != nil {
-		return nil, err
-	}
-	if s.pulls, err = pull.NewHub(pull.HubOptions{
+	o.aap = aap.New(aap.Options{Client: s.client, Sign: s.keys.Sign, Now: time.Now, TraceParent: s.traceParent()})
+	s.pulls = pull.NewHub(pull.HubOptions{
 		Store: s.store.PulledTasks, Notifier: o.notifier, Interval: s.cfg.HealthInterval, Now: time.Now, Logger: s.log,
-	}); err != nil {
-		return nil, err
-	}
-	pulled, err := pull.NewDriver(s.pulls)
-	if err != nil {
-		return nil, err
-	}
+	})
+	pulled := pull.NewDriver(s.pulls)
 	agoraDriver, err := agora.New(agora.Options{
 		Client: s.client, Inbox: o.box, Bases: s.store.Protocols, Ways: s.store.Protocols, Now: time.Now,
 		PlainHTTP: len(s.cfg.AllowCIDRs) > 0 || s.cfg.AllowHTTPEndpoints, // an arena that plays on a private network
@@ -216,13 +207,8 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.log, err = envelope.NewLog(s.store.Relay, o.notifier, envelope.NewIdentity(key, "Agora Arena"), time.Now); err != nil {
-		return nil, err
-	}
-	envelopeDriver, err := envelope.NewDriver(envelope.DriverOptions{Log: o.log, Logger: s.log, Now: time.Now})
-	if err != nil {
-		return nil, err
-	}
+	o.log = envelope.NewLog(s.store.Relay, o.notifier, envelope.NewIdentity(key, "Agora Arena"), time.Now)
+	envelopeDriver := envelope.NewDriver(envelope.DriverOptions{Log: o.log, Logger: s.log, Now: time.Now})
 	s.crawler = s.client.Crawl(tricklePart, tricklePause)
 	actions := agentprotocol.Lookups(agentReads{s.store.Agents, s.store.Ratings, s.store.Leagues}, s.recordOf, s.url)
 	actions["arena:agent"] = whoAmI
@@ -232,10 +218,7 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	}); err != nil {
 		return nil, err
 	}
-	a2aDriver, err := a2a.New(a2a.Options{Client: s.client, Key: key, Sign: s.keys.Sign, Events: s.events, Now: time.Now})
-	if err != nil {
-		return nil, err
-	}
+	a2aDriver := a2a.New(a2a.Options{Client: s.client, Key: key, Sign: s.keys.Sign, Events: s.events, Now: time.Now})
 	foreign, err := token.New(ctx, token.Options{Store: &token.MemoryStore{}, Issuer: s.url, Alg: s.cfg.JWTAlg, Now: time.Now, Logger: s.log})
 	if err != nil {
 		return nil, err
@@ -294,22 +277,16 @@ func (s *Server) newInbound(o *outbound, services *services) (err error) {
 		return err
 	}
 	s.inbound[arena.ProtocolAgora] = inbound{polls, polls.Close}
-	if s.tasks, err = pull.NewServer(pull.ServerOptions{
+	s.tasks = pull.NewServer(pull.ServerOptions{
 		Hub: s.pulls, Agents: s.store.Agents, Sign: s.keys.Sign, Events: s.events, Awake: s.awake, Uncount: services.quotas.Token.Return, TraceParent: s.traceParent(),
-	}); err != nil {
-		return err
-	}
-	if s.relay, err = relay.NewServer(relay.Options{
+	})
+	s.relay = relay.NewServer(relay.Options{
 		Log: o.log, Notifier: o.notifier, Store: s.store.Relay, Agents: s.store.Agents, Events: s.events, Addresses: services.quotas.Polls, OwnerBytes: s.cfg.RelayMiBPerOwner << 20, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
-	}); err != nil {
-		return err
-	}
+	})
 	s.inbound[arena.ProtocolEnvelope] = inbound{s.relay, s.relay.Close}
-	if s.signed, err = agentprotocol.NewServer(agentprotocol.ServerOptions{
+	s.signed = agentprotocol.NewServer(agentprotocol.ServerOptions{
 		Driver: o.signed, Agents: s.store.Agents, Events: s.events, Refusals: services.quotas.Refused, Sockets: services.quotas.Sockets, Awake: s.awake,
-	}); err != nil {
-		return err
-	}
+	})
 	s.inbound[arena.ProtocolAgentProtocol] = inbound{s.signed, s.signed.Close}
 	questions, err := a2a.NewServer(a2a.ServerOptions{
 		URL: s.url, Version: s.version(), Ask: polls.Ask, Skills: skills(polls, services, agentprotocol.Lookups(agentReads{s.store.Agents, s.store.Ratings, s.store.Leagues}, s.recordOf, s.url)), Logger: s.log,

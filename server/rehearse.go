@@ -5,9 +5,7 @@ import (
 	"encoding/binary"
 	"time"
 
-	"github.com/agora-arena/arena/league/pack"
 	"github.com/agora-arena/arena/registry/rehearsal"
-	"github.com/agora-arena/arena/scoring"
 )
 
 // rehearsalLimit leaves of the minute that a rehearsal may take what setting
@@ -21,9 +19,9 @@ const (
 )
 
 // newStage returns the player of rehearsals.
-func (s *Server) newStage() (*rehearsal.Stage, error) {
+func (s *Server) newStage() *rehearsal.Stage {
 	return rehearsal.New(rehearsal.Options{
-		Protocols: s.protocols.rehearsed(), Generate: pack.Generate, Judge: scoring.Judge, Seed: secretSource{}.Uint64, Now: time.Now, Limit: rehearsalLimit,
+		Protocols: s.protocols.rehearsed(), Seed: secretSource{}.Uint64, Now: time.Now, Limit: rehearsalLimit,
 	})
 }
 

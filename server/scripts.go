@@ -24,5 +24,5 @@ func NewScripts(log *slog.Logger, quota script.Quota) (*script.Pool, error) {
 			return nil, fmt.Errorf("find this program for the script workers: %w", err)
 		}
 	}
-	return script.NewPool(script.Options{Command: []string{program, ScriptWorker}, Logger: log, Quota: quota})
+	return script.NewPool(script.Options{Command: []string{program, ScriptWorker}, Logger: log, Quota: quota}), nil
 }

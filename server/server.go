@@ -162,14 +162,8 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	if err = s.connect(ctx); err != nil {
 		return nil, err
 	}
-	quotas, err := s.newQuotas()
-	if err != nil {
-		return nil, err
-	}
-	streams, err := s.newStreams(quotas.Streams)
-	if err != nil {
-		return nil, err
-	}
+	quotas := s.newQuotas()
+	streams := s.newStreams(quotas.Streams)
 	out, err := s.newOutbound(ctx)
 	if err != nil {
 		return nil, err
@@ -210,15 +204,11 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
-	if s.visible, err = visibility.NewReader(s.store.Matches, time.Now); err != nil {
-		return err
-	}
+	s.visible = visibility.NewReader(s.store.Matches, time.Now)
 	if err = s.newMailer(); err != nil {
 		return err
 	}
-	if s.clients, err = ws.NewClients(ws.Options{Max: s.cfg.Spectators, Now: time.Now}); err != nil {
-		return err
-	}
+	s.clients = ws.NewClients(ws.Options{Max: s.cfg.Spectators, Now: time.Now})
 	if s.seats, err = ingest.NewSeats(ingest.Limits{Rate: float64(s.cfg.EventRate), Burst: s.cfg.EventBurst, Events: s.cfg.EventMax}); err != nil {
 		return err
 	}
@@ -229,9 +219,7 @@ func (s *Server) connect(ctx context.Context) (err error) {
 		}
 		hub.Bus = s.bus
 	}
-	if s.hub, err = stream.NewHub(hub); err != nil {
-		return err
-	}
+	s.hub = stream.NewHub(hub)
 	s.metrics = newMetrics(s.hub.Stats, s.seats.Stats, s.store.Operations.Counts)
 	s.metrics.watchArchives(s.store.Matches.ArchiveCache)
 	s.metrics.watchStore(s.store.ErrorStats)
@@ -247,13 +235,11 @@ func (s *Server) connect(ctx context.Context) (err error) {
 
 // newStreams makes the receiver of agents' events, and the handler of the streams
 // of spectators and agents.
-func (s *Server) newStreams(addresses *quota.Slots) (_ *stream.Handler, err error) {
-	if s.events, err = ingest.New(ingest.Options{
+func (s *Server) newStreams(addresses *quota.Slots) *stream.Handler {
+	s.events = ingest.New(ingest.Options{
 		Hub: s.hub, Clients: s.clients, Seats: s.seats, Matches: s.visible, Log: s.store.Matches, Authenticate: s.keys.Verify,
 		ClientIP: remoteHost, Addresses: addresses, Now: time.Now, Logger: s.log,
-	}); err != nil {
-		return nil, err
-	}
+	})
 	return stream.NewHandler(s.hub, stream.Parts{
 		Matches: s.visible, Leagues: s.store.Leagues, Agents: s.events, ClientIP: remoteHost, Addresses: addresses,
 	})
@@ -278,10 +264,7 @@ func (s *Server) newEngine(quotas *quota.Set) (_ *engine.Rescorer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	delayed, err := visibility.NewDelayedPublisher(s.visible, s.hub, s.log)
-	if err != nil {
-		return nil, err
-	}
+	delayed := visibility.NewDelayedPublisher(s.visible, s.hub, s.log)
 	s.newNetwork()
 	var notices registry.Notices
 	if s.mailer != nil {
@@ -312,10 +295,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		return err
 	}
 	ui := pages{matches: s.visible, rows: pageRows{s.store.Agents, s.store.Leagues}, url: s.url, log: s.log}
-	open, err := visibility.NewVotes(s.visible, engine.JudgeInput)
-	if err != nil {
-		return err
-	}
+	open := visibility.NewVotes(s.visible, engine.JudgeInput)
 	votes := vote.New(open, s.store.Matches, time.Now)
 	packages, err := sdk.New(s.url)
 	if err != nil {

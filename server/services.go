@@ -42,17 +42,14 @@ type services struct {
 }
 
 // newQuotas makes the limits of callers.
-func (s *Server) newQuotas() (*quota.Set, error) {
+func (s *Server) newQuotas() *quota.Set {
 	counted := quota.Options{Limits: s.limits(), Now: time.Now, Logger: s.log}
 	if s.bus != nil {
 		counted.Shared = s.bus.Take
 	}
-	quotas, err := quota.New(counted)
-	if err != nil {
-		return nil, err
-	}
+	quotas := quota.New(counted)
 	s.metrics.watchQuotas(quotas.Refusals)
-	return quotas, nil
+	return quotas
 }
 
 // limits are the limits of callers by the settings.
@@ -72,34 +69,26 @@ func (s *Server) limits() quota.Limits {
 // services.
 func (s *Server) newServices(ctx context.Context, out *outbound, quotas *quota.Set, rescorer *engine.Rescorer) (_ *services, err error) {
 	spread := s.cfg.HealthInterval * 3 / 4 // leaves time for slow answers and for storing what was found
-	if s.sweeper, err = health.New(health.Options{
+	s.sweeper = health.New(health.Options{
 		Store: s.store.Agents, Probers: s.protocols.probers(), Recorder: s.pauses, CutOff: s.network.CutOff,
 		Workers: s.cfg.HealthWorkers, Interval: s.cfg.HealthInterval, Spread: spread, Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
-	}); err != nil {
-		return nil, err
-	}
+	})
 	v := &services{quotas: quotas}
 	issuer, err := s.newOIDCVerifier()
 	if err != nil {
 		return nil, err
 	}
-	if v.archive, err = takeout.New(s.store, s.url, time.Now); err != nil {
-		return nil, err
-	}
+	v.archive = takeout.New(s.store, s.url, time.Now)
 	if v.provider, err = s.cfg.newProvider(s.url, s.log); err != nil {
 		return nil, err
 	}
 	v.entries = league.NewEntries(s.store, v.quotas.Password, time.Now)
-	stage, err := s.newStage()
-	if err != nil {
-		return nil, err
-	}
 	keySecret, err := s.secret(ctx, "first keys 1")
 	if err != nil {
 		return nil, err
 	}
 	v.agents = registry.New(registry.Options{
-		Store: s.store, Pauses: s.pauses, Protocols: s.protocols.rules(), Endpoints: out.guard, Checker: s.sweeper, FullCheck: s.fullCheck, Rehearse: stage.Play,
+		Store: s.store, Pauses: s.pauses, Protocols: s.protocols.rules(), Endpoints: out.guard, Checker: s.sweeper, FullCheck: s.fullCheck, Rehearse: s.newStage().Play,
 		Rehearsals: v.quotas.Rehearsal, Entries: v.entries, Checks: v.quotas.Check, HostChecks: v.quotas.CheckHost, AgentsPerOwner: s.limits().AgentsPerOwner, PublicURL: s.url, KeySecret: keySecret, Now: time.Now, Logger: s.log,
 	})
 	seeds := s.opts.Seeds
@@ -141,13 +130,10 @@ func (s *Server) newOIDCVerifier() (account.Issuer, error) {
 	if err != nil {
 		return nil, err
 	}
-	verifier, err := token.NewOIDCVerifier(token.OIDCOptions{
+	verifier := token.NewOIDCVerifier(token.OIDCOptions{
 		Issuer: s.cfg.OIDCIssuer.String(), Audience: s.cfg.OIDCAudience,
 		AdminClaim: s.cfg.OIDCAdminClaim, AdminValue: s.cfg.OIDCAdminValue, HTTP: client, Now: time.Now, Logger: s.log,
 	})
-	if err != nil {
-		return nil, err
-	}
 	return verifier, nil
 }
 
@@ -165,16 +151,13 @@ func (c Config) newProvider(arenaURL string, log *slog.Logger) (api.SignInProvid
 		return nil, err
 	}
 	issuer := c.OIDCIssuer.String()
-	provider, err := signin.New(signin.Options{
+	provider := signin.New(signin.Options{
 		Issuer: issuer, ClientID: c.OIDCClientID, ClientSecret: c.OIDCClientSecret, RedirectURL: arenaURL + callbackPath,
 		Person: func(claims ...json.RawMessage) (arena.Identity, error) {
 			return token.PersonOf(issuer, c.OIDCAdminClaim, c.OIDCAdminValue, claims...)
 		},
 		HTTP: client, Now: time.Now, Logger: log,
 	})
-	if err != nil {
-		return nil, err
-	}
 	return provider, nil
 }
 

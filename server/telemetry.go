@@ -14,7 +14,7 @@ import (
 const exportEvery = 30 * time.Second
 
 // newTelemetry makes the exporter to the collector that the settings name.
-func (s *Server) newTelemetry(ctx context.Context) (err error) {
+func (s *Server) newTelemetry(ctx context.Context) error {
 	if s.cfg.OTLPURL == nil {
 		return nil
 	}
@@ -22,11 +22,11 @@ func (s *Server) newTelemetry(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.telemetry, err = telemetry.New(ctx, telemetry.Options{
+	s.telemetry = telemetry.New(ctx, telemetry.Options{
 		URL: s.cfg.OTLPURL, Headers: s.cfg.OTLPHeaders, HTTP: client, Ratio: s.cfg.TraceRatio, Every: exportEvery,
 		Version: s.version(), Node: s.node, Metrics: s.metrics.registry, Now: time.Now, Logger: s.log,
 	})
-	return err
+	return nil
 }
 
 // traceParent returns the function that makes the traceparent of tasks. It is nil

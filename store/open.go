@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -124,9 +123,6 @@ type core struct {
 // memory are refused, since a restart would lose matches. The schema is not
 // touched: see Migrate.
 func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
-	if o.Logger == nil || o.Now == nil {
-		return nil, errors.New("store: Logger and Now are required")
-	}
 	c := &core{log: o.Logger, now: o.Now, archives: newArchiveCache(archiveCacheBytes, o.Now)}
 	c.accounts, c.agents, c.leagues, c.packs, c.matches, c.ratings = &Accounts{c}, &Agents{c}, &Leagues{c}, &Packs{c}, &Matches{c}, &Ratings{c}
 	var err error
@@ -143,9 +139,7 @@ func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 	}
 	c.db, c.d, c.reader, c.writer = opened, opened.Dialect, opened.Reader, opened.Writer
 	c.insertClaimed = newInsertClaimed(c.d)
-	if c.pool, err = writer.New(writer.Options[*matchWrite]{Handle: c.writer, Dialect: c.d, RunCombined: c.matches.runMatchWrites}); err != nil {
-		return nil, errors.Join(err, opened.Close())
-	}
+	c.pool = writer.New(writer.Options[*matchWrite]{Handle: c.writer, Dialect: c.d, RunCombined: c.matches.runMatchWrites})
 	c.base = base.New(opened, o.Now, func(ctx context.Context, key string, alone bool, run func(context.Context, *db.Tx) error) error {
 		return c.pool.Do(ctx, writer.Write[*matchWrite]{Key: key, Run: run, Alone: alone})
 	})

@@ -25,10 +25,7 @@ func TestHub_Seats_end(t *testing.T) {
 			t.Parallel()
 			b := start(t)
 			var ended endedMatches
-			h, err := NewHub(Options{Source: streamtest.Reader(t, b.log), Bus: bus, Clients: b.clients, Seats: &ended, Now: time.Now, Logger: b.hub.log})
-			if err != nil {
-				t.Fatal(err)
-			}
+			h := NewHub(Options{Source: streamtest.Reader(t, b.log), Bus: bus, Clients: b.clients, Seats: &ended, Now: time.Now, Logger: b.hub.log})
 			h.Publish(streamtest.League, arena.Event{MatchID: "m_2", Seq: 1, Type: arena.EventMatchFinished}, arena.Event{MatchID: "m_1", Seq: 1})
 			h.Publish(streamtest.League, arena.Event{MatchID: "m_1", Seq: 2, Type: arena.EventMatchVoid})
 			if diff := cmp.Diff(endedMatches{"m_2", "m_1"}, ended); diff != "" {

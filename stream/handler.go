@@ -63,11 +63,8 @@ type Handler struct {
 }
 
 // NewHandler returns the handler of a hub's streams.
-func NewHandler(hub *Hub, p Parts) (*Handler, error) {
-	if hub == nil || p.Matches == nil || p.Leagues == nil || p.Agents == nil || p.ClientIP == nil || p.Addresses == nil {
-		return nil, errors.New("stream: the handler needs a hub, matches, leagues, agents, ClientIP and Addresses")
-	}
-	return &Handler{hub: hub, parts: p, log: hub.log}, nil
+func NewHandler(hub *Hub, p Parts) *Handler {
+	return &Handler{hub: hub, parts: p, log: hub.log}
 }
 
 // ServeHTTP dispatches the requests of /v1/stream. Errors before an upgrade

@@ -64,26 +64,18 @@ func start(t testing.TB, change ...func(*settings)) *bundle {
 		f(&s)
 	}
 	var err error
-	if b.clients, err = ws.NewClients(s.clients); err != nil {
-		t.Fatal(err)
-	}
+	b.clients = ws.NewClients(s.clients)
 	if b.seats, err = ingest.NewSeats(s.limits); err != nil {
 		t.Fatal(err)
 	}
 	s.options.Clients, s.options.Seats = b.clients, b.seats
-	if b.hub, err = NewHub(s.options); err != nil {
-		t.Fatal(err)
-	}
+	b.hub = NewHub(s.options)
 	b.hub.timing, b.hub.bounds = s.timing, s.bounds
 	s.agents.Hub, s.agents.Clients, s.agents.Seats = b.hub, b.clients, b.seats
 	s.agents.ClientIP, s.agents.Addresses = s.parts.ClientIP, s.parts.Addresses
-	if b.agents, err = ingest.New(s.agents); err != nil {
-		t.Fatal(err)
-	}
+	b.agents = ingest.New(s.agents)
 	s.parts.Agents = b.agents
-	if b.handler, err = NewHandler(b.hub, s.parts); err != nil {
-		t.Fatal(err)
-	}
+	b.handler = NewHandler(b.hub, s.parts)
 	ran := make(chan error, 1)
 	go func() { ran <- b.hub.Run(context.WithoutCancel(t.Context())) }()
 	b.Server = streamtest.Serve(t, b.handler)

@@ -103,10 +103,7 @@ type Hub struct {
 }
 
 // NewHub returns a hub. It delivers nothing until Run is called.
-func NewHub(o Options) (*Hub, error) {
-	if o.Source == nil || o.Clients == nil || o.Seats == nil || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("stream: the hub needs a source, clients, seats, a clock and a logger")
-	}
+func NewHub(o Options) *Hub {
 	var reads chan struct{}
 	if o.Bus != nil {
 		reads = make(chan struct{}, readsAtOnce)
@@ -119,7 +116,7 @@ func NewHub(o Options) (*Hub, error) {
 	h.catching = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 	h.pages.known = map[pageKey]*page{}
 	h.writers = newWriterPool(h, runtime.GOMAXPROCS(0)) // with one fewer the p99 of bursts doubles on two
-	return h, nil
+	return h
 }
 
 // Run writes to readers, pings sockets and counts viewers until ctx ends or Close

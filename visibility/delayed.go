@@ -2,7 +2,6 @@ package visibility
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -34,11 +33,8 @@ type DelayedPublisher struct {
 
 // NewDelayedPublisher returns a DelayedPublisher that reads with r and sends to
 // p.
-func NewDelayedPublisher(r *Reader, p Publisher, log *slog.Logger) (*DelayedPublisher, error) {
-	if r == nil || p == nil || log == nil {
-		return nil, errors.New("visibility: the delayed publisher needs a reader, a publisher and a logger")
-	}
-	return &DelayedPublisher{reader: r, publisher: p, log: log}, nil
+func NewDelayedPublisher(r *Reader, p Publisher, log *slog.Logger) *DelayedPublisher {
+	return &DelayedPublisher{reader: r, publisher: p, log: log}
 }
 
 // Follow publishes the events of m as they become visible, until stop is

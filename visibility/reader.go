@@ -3,7 +3,6 @@ package visibility
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -40,11 +39,8 @@ type Reader struct {
 }
 
 // NewReader returns a Reader of the rows in s.
-func NewReader(s Store, now func() time.Time) (*Reader, error) {
-	if s == nil || now == nil {
-		return nil, errors.New("visibility: the reader needs a store and a clock")
-	}
-	return &Reader{store: s, now: now}, nil
+func NewReader(s Store, now func() time.Time) *Reader {
+	return &Reader{store: s, now: now}
 }
 
 // Match returns a match. The error has arena.CodeNotFound if there is none

@@ -104,10 +104,7 @@ func (s *memory) add(t arena.EventType, round int, change ...func()) {
 
 func reader(t *testing.T, s visibility.Store) *visibility.Reader {
 	t.Helper()
-	r, err := visibility.NewReader(s, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := visibility.NewReader(s, time.Now)
 	return r
 }
 
@@ -260,11 +257,8 @@ func (p *published) Publish(league string, events ...arena.Event) {
 func follow(t *testing.T, s *memory) (p *published, stop func()) {
 	t.Helper()
 	p = &published{at: map[int64]time.Time{}}
-	d, err := visibility.NewDelayedPublisher(reader(t, s), p, slog.New(slog.NewTextHandler(t.Output(), nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop, err = d.Follow(t.Context(), s.m)
+	d := visibility.NewDelayedPublisher(reader(t, s), p, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	stop, err := d.Follow(t.Context(), s.m)
 	if err != nil {
 		t.Fatal(err)
 	}

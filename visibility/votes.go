@@ -2,7 +2,6 @@ package visibility
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -27,11 +26,8 @@ type Votes struct {
 }
 
 // NewVotes returns the Votes on the matches of r.
-func NewVotes(r *Reader, in JudgeInput) (*Votes, error) {
-	if r == nil || in == nil {
-		return nil, errors.New("visibility: votes need a reader and the judge's input")
-	}
-	return &Votes{reader: r, judgeInput: in}, nil
+func NewVotes(r *Reader, in JudgeInput) *Votes {
+	return &Votes{reader: r, judgeInput: in}
 }
 
 // Open returns the vote that is open on a match; ok is false when none is. The

@@ -160,16 +160,13 @@ func newWorld(t *testing.T) *world {
 	s, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{Logger: log, Now: time.Now})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
-	hub, err := pull.NewHub(pull.HubOptions{Store: s.PulledTasks, Notifier: mailbox.NewNotifier(nil), Interval: 30 * time.Second, Now: time.Now, Logger: log})
-	must(t, err)
+	hub := pull.NewHub(pull.HubOptions{Store: s.PulledTasks, Notifier: mailbox.NewNotifier(nil), Interval: 30 * time.Second, Now: time.Now, Logger: log})
 	w := &world{t: t, awake: make(chan string, 1<<10), ended: make(chan error, 1<<10), ops: &operations{looked: make(chan struct{}, 1)}}
-	w.driver, err = pull.NewDriver(hub)
-	must(t, err)
-	pulls, err := pull.NewServer(pull.ServerOptions{
+	w.driver = pull.NewDriver(hub)
+	pulls := pull.NewServer(pull.ServerOptions{
 		Hub: hub, Agents: agents{}, Sign: func(arena.TaskClaims) (string, error) { return "", nil }, Events: reports{},
 		Awake: func(_ context.Context, id string) { w.awake <- id }, Uncount: func(string) {},
 	})
-	must(t, err)
 	watches := slots{make(chan struct{}, 1)}
 	watches.free <- struct{}{}
 	w.server, err = mcp.New(mcp.Options{Operations: w.ops, Tasks: tasks{pulls, w.ended}, Watches: watches, URL: "https://arena.example/", Version: "1", Logger: log})

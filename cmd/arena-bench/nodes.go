@@ -51,18 +51,12 @@ func (c *BenchSourceCmd) Run(app *App) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	clients, err := ws.NewClients(ws.Options{Now: time.Now})
-	if err != nil {
-		return err
-	}
+	clients := ws.NewClients(ws.Options{Now: time.Now})
 	seats, err := ingest.NewSeats(ingest.Limits{})
 	if err != nil {
 		return err
 	}
-	hub, err := stream.NewHub(stream.Options{Source: noLog{}, Bus: b, Clients: clients, Seats: seats, Now: time.Now, Logger: log})
-	if err != nil {
-		return err
-	}
+	hub := stream.NewHub(stream.Options{Source: noLog{}, Bus: b, Clients: clients, Seats: seats, Now: time.Now, Logger: log})
 	orders := json.NewDecoder(app.Stdin)
 	for {
 		var o sourceOrder

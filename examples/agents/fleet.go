@@ -70,9 +70,6 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 	case o.Count < 0 || o.Count > MaxCount:
 		return nil, fmt.Errorf("start demo agents: a count of %d is not within 1 to %d", o.Count, MaxCount)
 	}
-	if o.Logger == nil || len(o.Leagues) == 0 {
-		return nil, errors.New("start demo agents: leagues and a logger are needed")
-	}
 	if !(o.Speed >= 0) {
 		return nil, errors.New("start demo agents: the speed is below zero")
 	}

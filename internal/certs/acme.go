@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
-	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -56,11 +55,8 @@ type acmeSource struct {
 	retryAt  time.Time // this node places no order before; zero: its last order succeeded
 }
 
-func newACME(o ACME, host string, now func() time.Time, log *slog.Logger) (*acmeSource, error) {
-	if o.Store == nil || o.Directory == "" {
-		return nil, errors.New("certificates: ACME needs a store and a directory")
-	}
-	return &acmeSource{ACME: o, host: host, folder: o.Directory + "/" + host, holder: rand.Text(), now: now, log: log}, nil
+func newACME(o ACME, host string, now func() time.Time, log *slog.Logger) *acmeSource {
+	return &acmeSource{ACME: o, host: host, folder: o.Directory + "/" + host, holder: rand.Text(), now: now, log: log}
 }
 
 func (s *acmeSource) newest() *tls.Certificate { return s.current.Load() }

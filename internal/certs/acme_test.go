@@ -223,8 +223,7 @@ func TestACME_authorityLater(t *testing.T) {
 
 	o.CAFile = filepath.Join(t.TempDir(), "ca.pem")
 	now := time.Now()
-	late, err := newACME(o, testHost, func() time.Time { return now }, slog.New(slog.DiscardHandler))
-	must(t, err)
+	late := newACME(o, testHost, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 	if err := late.obtain(t.Context()); err == nil || !strings.Contains(err.Error(), "ARENA_ACME_CA_FILE") || late.newest() == nil {
 		t.Errorf("without the file: %v, presents %v", err, late.newest())
 	}
@@ -297,9 +296,7 @@ func TestACME_retries(t *testing.T) {
 	o := ACME{Store: openStore(t).Certificates, Directory: server.URL + "/dir", CAFile: ca}
 	var nodes [2]*acmeSource
 	for i := range nodes {
-		var err error
-		nodes[i], err = newACME(o, testHost, func() time.Time { return now }, slog.New(slog.DiscardHandler))
-		must(t, err)
+		nodes[i] = newACME(o, testHost, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 	}
 	for i, tc := range []struct {
 		after string

@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
@@ -49,9 +48,6 @@ type source interface {
 // Open returns the certificates of a node. Wrong files and an unreachable ACME
 // server are no errors: they are logged, and may be right later.
 func Open(o Options) (*Certificates, error) {
-	if o.Host == "" || (o.ACME == nil) == (o.Files == nil) || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("certificates: host, clock, logger, and either ACME or files are needed")
-	}
 	fallback, err := selfSigned(o.Host, o.Now())
 	if err != nil {
 		return nil, fmt.Errorf("make self-signed certificate: %w", err)
@@ -59,8 +55,8 @@ func Open(o Options) (*Certificates, error) {
 	c := &Certificates{host: o.Host, fallback: fallback}
 	if o.Files != nil {
 		c.source = newFiles(*o.Files, o.Now, o.Logger)
-	} else if c.source, err = newACME(*o.ACME, o.Host, o.Now, o.Logger); err != nil {
-		return nil, err
+	} else {
+		c.source = newACME(*o.ACME, o.Host, o.Now, o.Logger)
 	}
 	return c, nil
 }

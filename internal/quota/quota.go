@@ -2,7 +2,6 @@ package quota
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"math"
 	"strconv"
@@ -91,10 +90,7 @@ type Set struct {
 }
 
 // New makes the quotas of a node.
-func New(o Options) (*Set, error) {
-	if o.Now == nil || o.Logger == nil {
-		return nil, errors.New("quota: the clock and the logger are needed")
-	}
+func New(o Options) *Set {
 	l := o.Limits
 	local := func(most int, per time.Duration, refusal string) *Quota {
 		return &Quota{o: o, local: newLimiter(most, per), refusal: refusal, shares: shares}
@@ -131,7 +127,7 @@ func New(o Options) (*Set, error) {
 		"address": s.Address, "token": s.Token, "guess": s.Guess, "signup": s.SignUp, "check": s.Check, "check_host": s.CheckHost,
 		"rehearsal": s.Rehearsal, "password": s.Password, "challenge": s.Challenge, "challenged": s.Challenged, "judging": s.Judging, "unknown_sender": s.Refused,
 	}
-	return s, nil
+	return s
 }
 
 // Refusals returns how often each quota refused a caller on this node, by kind.

@@ -87,10 +87,7 @@ type Pool struct {
 var errClosed = errors.New("the script pool is closed")
 
 // NewPool returns a pool without workers: the first script starts one.
-func NewPool(o Options) (*Pool, error) {
-	if len(o.Command) == 0 || o.Logger == nil {
-		return nil, errors.New("script: a part is missing: Command and Logger are needed")
-	}
+func NewPool(o Options) *Pool {
 	if o.Workers <= 0 {
 		o.Workers = min(runtime.NumCPU(), maxWorkers)
 	}
@@ -105,7 +102,7 @@ func NewPool(o Options) (*Pool, error) {
 	o.Logger = o.Logger.With("component", "script")
 	p := &Pool{o: o, queue: newQueue(o.Workers, o.Quota), processes: map[*process]bool{}, stats: Stats{Killed: map[string]int64{}}}
 	p.ctx, p.close = context.WithCancel(context.Background())
-	return p, nil
+	return p
 }
 
 func setDefault[T ~int64](v *T, d T) {

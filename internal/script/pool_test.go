@@ -45,10 +45,7 @@ func newPool(t *testing.T, change ...func(*script.Options)) *script.Pool {
 	for _, c := range change {
 		c(&o)
 	}
-	p, err := script.NewPool(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := script.NewPool(o)
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -348,22 +345,12 @@ func TestPool_NoWorkerStarts(t *testing.T) {
 	}
 }
 
-func TestNewPool_MissingParts(t *testing.T) {
-	t.Parallel()
-	if _, err := script.NewPool(script.Options{}); err == nil {
-		t.Error("a pool without parts")
-	}
-}
-
 func BenchmarkRun(b *testing.B) {
 	self, err := os.Executable()
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := script.NewPool(script.Options{Command: []string{self, "script-worker"}, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := script.NewPool(script.Options{Command: []string{self, "script-worker"}, Logger: slog.New(slog.DiscardHandler)})
 	defer func() { _ = p.Close() }()
 	for _, cases := range []int{1, 6} {
 		s := solve(`function solve(a, b) { let s = 0; for (let i = 0; i < 100; i++) s += i; return a + b }`)

@@ -64,14 +64,11 @@ type discovered struct {
 
 // New returns a Provider. It does not call the issuer yet, so that an arena can
 // start without it.
-func New(o Options) (*Provider, error) {
-	if o.Issuer == "" || o.ClientID == "" || o.RedirectURL == "" || o.Person == nil || o.HTTP == nil || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("signin: an option is missing: Issuer, ClientID, RedirectURL, Person, HTTP, Now and Logger are needed")
-	}
+func New(o Options) *Provider {
 	client := *o.HTTP
 	client.Timeout, client.Transport = callTimeout, limited{client.Transport}
 	o.HTTP = &client
-	return &Provider{o: o}, nil
+	return &Provider{o: o}
 }
 
 // limited caps the replies of a transport.

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -27,11 +26,8 @@ type Archive struct {
 }
 
 // New returns an Archive of the rows in s.
-func New(s *store.Store, url string, now func() time.Time) (*Archive, error) {
-	if s == nil || now == nil {
-		return nil, errors.New("takeout: the archive needs a store and a clock")
-	}
-	return &Archive{store: s, url: url, now: now}, nil
+func New(s *store.Store, url string, now func() time.Time) *Archive {
+	return &Archive{store: s, url: url, now: now}
 }
 
 // Write writes the archive of an owner to w as it reads it.

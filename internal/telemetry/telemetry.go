@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -55,10 +54,7 @@ type Exporter struct {
 
 // New returns an Exporter that exports until Close. It does not wait for the
 // collector: failures are logged, and the arena runs on.
-func New(ctx context.Context, o Options) (*Exporter, error) {
-	if o.URL == nil || o.HTTP == nil || o.Every <= 0 || o.Node == "" || o.Metrics == nil || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("telemetry: URL, HTTP, Every, Node, Metrics, Now and Logger are required")
-	}
+func New(ctx context.Context, o Options) *Exporter {
 	requests, abort := context.WithCancel(context.WithoutCancel(ctx)) // the last exports follow the end of ctx
 	running, stop := context.WithCancel(requests)
 	e := &Exporter{
@@ -75,7 +71,7 @@ func New(ctx context.Context, o Options) (*Exporter, error) {
 	}
 	e.loops.Go(func() { loop(running, spansEvery, e.due, func() { e.exportSpans(requests) }) })
 	e.loops.Go(func() { loop(running, o.Every, nil, func() { e.exportMetrics(requests) }) })
-	return e, nil
+	return e
 }
 
 // loop calls export regularly, when due receives, and a last time when ctx ends.

@@ -179,10 +179,8 @@ func (b *bench) node(name string, change ...func(*engine.Options)) *node {
 	for _, c := range change {
 		c(&o)
 	}
-	reader, err := visibility.NewReader(b.store.Matches, time.Now)
-	b.ok(err)
-	o.Delayed, err = visibility.NewDelayedPublisher(reader, o.Publisher, o.Logger)
-	b.ok(err)
+	reader := visibility.NewReader(b.store.Matches, time.Now)
+	o.Delayed = visibility.NewDelayedPublisher(reader, o.Publisher, o.Logger)
 	r := engine.New(o)
 	ctx, cancel := context.WithCancel(b.t.Context())
 	done := make(chan error, 1)

@@ -109,8 +109,7 @@ func talkative(move string) script {
 func (b *bench) public(id string) []byte {
 	b.t.Helper()
 	ctx := b.t.Context()
-	reader, err := visibility.NewReader(b.store.Matches, time.Now)
-	b.ok(err)
+	reader := visibility.NewReader(b.store.Matches, time.Now)
 	m, err := reader.Match(ctx, id)
 	b.ok(err)
 	rounds, err := reader.Rounds(ctx, m)
@@ -159,8 +158,7 @@ func TestEngine_HiddenGame(t *testing.T) {
 			if m.Status != arena.MatchFinished || looks != 6 { // the second agent is asked twice: it may not fold
 				t.Fatalf("match %s (%s) after %d requests", m.Status, m.VoidReason, looks)
 			}
-			reader, err := visibility.NewReader(b.store.Matches, time.Now)
-			b.ok(err)
+			reader := visibility.NewReader(b.store.Matches, time.Now)
 			seen, err := reader.Match(t.Context(), id)
 			b.ok(err)
 			rounds, err := reader.ClosedRounds(t.Context(), seen)

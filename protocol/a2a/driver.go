@@ -53,11 +53,8 @@ type Driver struct {
 }
 
 // New returns a Driver.
-func New(o Options) (*Driver, error) {
-	if o.Client == nil || len(o.Key) != ed25519.PrivateKeySize || o.Sign == nil || o.Events == nil || o.Now == nil {
-		return nil, errors.New("a2a driver: client, key, signer, events and clock are needed")
-	}
-	return &Driver{o: o, secret: sha256.Sum256(append([]byte("a2a context\n"), o.Key.Seed()...)), cards: newCards(o.Now), background: &sync.WaitGroup{}}, nil
+func New(o Options) *Driver {
+	return &Driver{o: o, secret: sha256.Sum256(append([]byte("a2a context\n"), o.Key.Seed()...)), cards: newCards(o.Now), background: &sync.WaitGroup{}}
 }
 
 // Close waits for what runs in the background: at most a few seconds.

@@ -2,7 +2,6 @@ package a2a
 
 import (
 	"context"
-	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -384,11 +383,8 @@ func TestDriver_tenant(t *testing.T) {
 	}
 }
 
-func TestNew_refuses_missing_parts(t *testing.T) {
+func TestDriver_Prepare_noEndpoint(t *testing.T) {
 	t.Parallel()
-	if _, err := New(Options{Now: time.Now, Key: ed25519.NewKeyFromSeed(make([]byte, 32))}); err == nil {
-		t.Error("a driver without its parts was made")
-	}
 	if _, err := newDriver(t, &seen{}).Prepare(t.Context(), protocoltest.NewAttempt("", enough)); err == nil {
 		t.Error("an attempt without endpoint was prepared")
 	}

@@ -243,13 +243,10 @@ func driverFor(t *testing.T, events a2a.Events) *a2a.Driver {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	d, err := a2a.New(a2a.Options{
+	d := a2a.New(a2a.Options{
 		Client: client, Key: ed25519.NewKeyFromSeed(make([]byte, 32)), Events: events, Now: time.Now,
 		Sign: func(arena.TaskClaims) (string, error) { return "signed", nil },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(d.Close)
 	return d
 }

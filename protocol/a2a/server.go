@@ -58,9 +58,6 @@ type Server struct {
 
 // NewServer makes a Server.
 func NewServer(o ServerOptions) (*Server, error) {
-	if o.URL == "" || o.Ask == nil || len(o.Skills) == 0 || o.Logger == nil {
-		return nil, errors.New("a2a server: a part is missing")
-	}
 	s := &Server{o: o, actions: map[string]Action{}}
 	for _, skill := range o.Skills {
 		if skill.Action != nil {

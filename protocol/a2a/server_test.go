@@ -123,13 +123,6 @@ func TestServer_answers(t *testing.T) {
 	}
 }
 
-func TestNewServer_refuses_missing_parts(t *testing.T) {
-	t.Parallel()
-	if _, err := NewServer(ServerOptions{URL: "https://arena.example"}); err == nil {
-		t.Error("a server without its parts was made")
-	}
-}
-
 // Whatever is sent, the answer is a reply of JSON-RPC with a result or an error.
 func FuzzServer(f *testing.F) {
 	for _, s := range []string{

@@ -61,11 +61,10 @@ func newDriver(t *testing.T, events Events) *Driver {
 	client, err := protocol.NewClient(guard, protocol.ClientOptions{Now: time.Now, TLSTimeout: 100 * time.Millisecond})
 	must(t, err)
 	t.Cleanup(client.Close)
-	d, err := New(Options{
+	d := New(Options{
 		Client: client, Key: ed25519.NewKeyFromSeed(make([]byte, 32)), Events: events, Now: time.Now,
 		Sign: func(c arena.TaskClaims) (string, error) { return "signed-" + c.BodyHash, nil },
 	})
-	must(t, err)
 	t.Cleanup(d.Close)
 	return d
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/internal/quota"
 )
 
 // with changes a draft before it is signed.
@@ -377,32 +376,11 @@ func TestLimits_bounded(t *testing.T) {
 	}
 }
 
-func TestNew_RefusesMissingParts(t *testing.T) {
+func TestNew_noFolder(t *testing.T) {
 	t.Parallel()
-	h := newArena(t)
-	n := h.node()
-	full := n.o
-	for name, strip := range map[string]func(*Options){
-		"key": func(o *Options) { o.Key = nil }, "client": func(o *Options) { o.Client = nil },
-		"peers": func(o *Options) { o.Peers = nil }, "mail": func(o *Options) { o.Mail = nil },
-		"logger": func(o *Options) { o.Logger = nil }, "clock": func(o *Options) { o.Now = nil }, "folder": func(o *Options) { o.Folder = "/nowhere/at/all" },
-	} {
-		o := full
-		strip(&o)
-		if _, err := New(o); err == nil {
-			t.Errorf("New accepts a driver without its %s", name)
-		}
-	}
-	slots := quota.NewSlots(1, "too many")
-	for name, o := range map[string]ServerOptions{
-		"driver":  {Agents: h.store.Agents, Events: n.events, Refusals: n.limited, Sockets: slots},
-		"agents":  {Driver: n.driver, Events: n.events, Refusals: n.limited, Sockets: slots},
-		"events":  {Driver: n.driver, Agents: h.store.Agents, Refusals: n.limited, Sockets: slots},
-		"refused": {Driver: n.driver, Agents: h.store.Agents, Events: n.events, Sockets: slots},
-		"sockets": {Driver: n.driver, Agents: h.store.Agents, Events: n.events, Refusals: n.limited},
-	} {
-		if _, err := NewServer(o); err == nil {
-			t.Errorf("NewServer accepts a server without its %s", name)
-		}
+	o := newArena(t).node().o
+	o.Folder = "/nowhere/at/all"
+	if _, err := New(o); err == nil {
+		t.Error("New accepts a folder that does not exist")
 	}
 }

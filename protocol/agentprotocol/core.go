@@ -76,9 +76,6 @@ type core struct {
 }
 
 func newCore(o Options) (*core, error) {
-	if len(o.Key) != ed25519.PrivateKeySize || o.Client == nil || o.Peers == nil || o.Mail == nil || o.Logger == nil || o.Now == nil {
-		return nil, errors.New("agentprotocol: key, client, peers, mail, logger and clock are needed")
-	}
 	c := &core{
 		o: o, secret: correlationSecret(o.Key),
 		timing: timing{

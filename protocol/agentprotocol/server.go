@@ -70,14 +70,11 @@ type Server struct {
 }
 
 // NewServer returns a Server.
-func NewServer(o ServerOptions) (*Server, error) {
-	if o.Driver == nil || o.Agents == nil || o.Events == nil || o.Refusals == nil || o.Sockets == nil {
-		return nil, errors.New("agentprotocol: the server needs a driver, agents, events and limits")
-	}
+func NewServer(o ServerOptions) *Server {
 	return &Server{
 		core: o.Driver.core, agents: o.Agents, events: o.Events, refusals: o.Refusals, slots: o.Sockets, onConnected: o.Awake,
 		limits: limits{now: o.Driver.o.Now}, sockets: map[string]*socket{},
-	}, nil
+	}
 }
 
 // Run exchanges files until ctx ends. Without a folder it only waits.

@@ -142,10 +142,7 @@ func newClient(t *testing.T) *protocol.Client {
 // other's mail by looking.
 func (h *testArena) node(change ...func(*Options)) *node {
 	h.t.Helper()
-	box, err := mailbox.NewInbox(h.store.Messages, mailbox.NewNotifier(nil), time.Now)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	box := mailbox.NewInbox(h.store.Messages, mailbox.NewNotifier(nil), time.Now)
 	n := &node{events: &journal{}, connected: make(chan string, 99), limited: &refusals{most: 10_000, n: map[string]int{}}}
 	o := Options{
 		Key: h.key, Client: newClient(h.t), Peers: h.store.Protocols, Mail: box,
@@ -157,14 +154,13 @@ func (h *testArena) node(change ...func(*Options)) *node {
 	for _, c := range change {
 		c(&o)
 	}
+	var err error
 	if n.driver, err = New(o); err != nil {
 		h.t.Fatal(err)
 	}
-	if n.Server, err = NewServer(ServerOptions{
+	n.Server = NewServer(ServerOptions{
 		Driver: n.driver, Agents: h.store.Agents, Events: n.events, Refusals: n.limited, Sockets: quota.NewSlots(maxSockets, "too many"), Awake: func(_ context.Context, id string) { n.connected <- id },
-	}); err != nil {
-		h.t.Fatal(err)
-	}
+	})
 	n.timing.poll = 2 * time.Millisecond
 	n.timing.hello = enough
 	n.web = httptest.NewServer(n.Server)

@@ -3,7 +3,6 @@ package agora
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -49,9 +48,6 @@ type Driver struct {
 
 // New makes a Driver.
 func New(o Options) (*Driver, error) {
-	if o.Client == nil || o.Inbox == nil || o.Bases == nil || o.Ways == nil || o.Now == nil {
-		return nil, errors.New("agora driver: client, box, bases, ways and clock are needed")
-	}
 	docs, err := readDocuments()
 	if err != nil {
 		return nil, fmt.Errorf("agora driver: %w", err)

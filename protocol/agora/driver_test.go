@@ -31,16 +31,6 @@ func TestDriver_Suite(t *testing.T) {
 	})
 }
 
-func TestNew_refuses_missing_parts(t *testing.T) {
-	t.Parallel()
-	if _, err := agora.New(agora.Options{Now: time.Now}); err == nil {
-		t.Error("a driver without its parts was made")
-	}
-	if _, err := agora.NewServer(agora.ServerOptions{Now: time.Now}); err == nil {
-		t.Error("a server without its parts was made")
-	}
-}
-
 // One conversation per match: the first message names the document by hash and
 // text, the later ones go to the conversation and name none, and the last
 // round ends it (standard, 7.1, 7.2, 8.3; beginner's text, "Multi-round").

@@ -193,8 +193,7 @@ func (m *memoryStore) SetAgoraWay(_ context.Context, agentID, endpoint, way stri
 
 func (m *memoryStore) box(t testing.TB) *mailbox.Inbox {
 	t.Helper()
-	box, err := mailbox.NewInbox(m, mailbox.NewNotifier(nil), time.Now)
-	must(t, err)
+	box := mailbox.NewInbox(m, mailbox.NewNotifier(nil), time.Now)
 	return box
 }
 

@@ -79,9 +79,6 @@ type subject struct {
 
 // NewServer makes a Server.
 func NewServer(o ServerOptions) (*Server, error) {
-	if o.Store == nil || o.Inbox == nil || o.Accounts == nil || o.Agents == nil || o.Reads == nil || o.Visible == nil || o.Events == nil || o.Awake == nil || o.PublicURL == "" || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("agora server: a part is missing")
-	}
 	docs, err := readDocuments()
 	if err != nil {
 		return nil, fmt.Errorf("agora server: %w", err)

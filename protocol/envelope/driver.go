@@ -38,11 +38,8 @@ type Driver struct {
 }
 
 // NewDriver makes a Driver.
-func NewDriver(o DriverOptions) (*Driver, error) {
-	if o.Log == nil || o.Logger == nil || o.Now == nil {
-		return nil, errors.New("envelope driver: log, logger and clock are needed")
-	}
-	return &Driver{log: o.Log, logger: o.Logger, now: o.Now}, nil
+func NewDriver(o DriverOptions) *Driver {
+	return &Driver{log: o.Log, logger: o.Logger, now: o.Now}
 }
 
 // Prepare makes the REQUEST of one attempt, which gets a thread of its own.

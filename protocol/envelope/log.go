@@ -2,7 +2,6 @@ package envelope
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -49,11 +48,8 @@ type Log struct {
 }
 
 // NewLog returns a Log. self is the arena.
-func NewLog(store Store, notifier Notifier, self *Identity, now func() time.Time) (*Log, error) {
-	if store == nil || notifier == nil || self == nil || now == nil {
-		return nil, errors.New("envelope log: store, notifier, identity and clock are needed")
-	}
-	return &Log{store: store, notifier: notifier, self: self, now: now}, nil
+func NewLog(store Store, notifier Notifier, self *Identity, now func() time.Time) *Log {
+	return &Log{store: store, notifier: notifier, self: self, now: now}
 }
 
 // Self returns the arena's identity.

@@ -2,7 +2,6 @@ package mailbox
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -25,11 +24,8 @@ type Inbox struct {
 }
 
 // NewInbox returns an Inbox.
-func NewInbox(s Store, n *Notifier, now func() time.Time) (*Inbox, error) {
-	if s == nil || n == nil || now == nil {
-		return nil, errors.New("mailbox: store, notifier and clock are needed")
-	}
-	return &Inbox{store: s, notifier: n, now: now}, nil
+func NewInbox(s Store, n *Notifier, now func() time.Time) *Inbox {
+	return &Inbox{store: s, notifier: n, now: now}
 }
 
 // Put leaves a message in a box for ttl and wakes its waiters. The same

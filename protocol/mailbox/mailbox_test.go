@@ -89,10 +89,7 @@ func nodes(t *testing.T, r *rows, w *wire) (a, b *mailbox.Inbox) {
 	t.Helper()
 	boxes := make([]*mailbox.Inbox, 2)
 	for i := range boxes {
-		var err error
-		if boxes[i], err = mailbox.NewInbox(r, mailbox.NewNotifier(end{w, i}), time.Now); err != nil {
-			t.Fatal(err)
-		}
+		boxes[i] = mailbox.NewInbox(r, mailbox.NewNotifier(end{w, i}), time.Now)
 	}
 	return boxes[0], boxes[1]
 }

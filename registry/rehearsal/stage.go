@@ -2,13 +2,13 @@ package rehearsal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/record"
+	"github.com/agora-arena/arena/scoring"
 )
 
 // Driver sends tasks to agents of one protocol, as in a match.
@@ -34,28 +34,17 @@ type Protocol struct {
 // Options are the parts of a Stage. All are needed.
 type Options struct {
 	Protocols map[string]Protocol // by name
-	// Generate makes a task of a league that has a generator.
-	Generate func(spec arena.GeneratorSpec, seed uint64, round int) (arena.Task, error)
-	Judge    func(spec arena.JudgeSpec, task arena.Task, answer string) arena.Points
-	Seed     func() uint64
-	Now      func() time.Time // must carry a monotonic reading
-	Limit    time.Duration    // of a whole rehearsal
+	Seed      func() uint64
+	Now       func() time.Time // must carry a monotonic reading
+	Limit     time.Duration    // of a whole rehearsal
 }
 
 // Stage plays rehearsals. It is safe for concurrent use.
 type Stage struct{ o Options }
 
 // New returns a Stage.
-func New(o Options) (*Stage, error) {
-	if len(o.Protocols) == 0 || o.Generate == nil || o.Judge == nil || o.Seed == nil || o.Now == nil || o.Limit <= 0 {
-		return nil, errors.New("rehearsal: a part is missing")
-	}
-	for name, p := range o.Protocols {
-		if p.Driver == nil {
-			return nil, fmt.Errorf("rehearsal: protocol %s has no driver", name)
-		}
-	}
-	return &Stage{o}, nil
+func New(o Options) *Stage {
+	return &Stage{o}
 }
 
 // MaxRounds is the highest number of rounds of a rehearsal.
@@ -219,7 +208,7 @@ func (p *play) settle(r *arena.RehearsedRound, reply arena.Reply) {
 	}
 	if reply.Answer != nil {
 		r.Answer, r.Tokens, r.Declared = &reply.Answer.Answer, reply.Answer.SpentTokens(), reply.Answer.Tokens != nil
-		r.Points = p.o.Judge(judgeOf(p.r.League), r.Task, reply.Answer.Answer)
+		r.Points = scoring.Judge(judgeOf(p.r.League), r.Task, reply.Answer.Answer)
 		if receipt, err := record.ReceiptOf(*reply.Answer, p.o.Now()); err == nil { // a decoded answer always encodes
 			p.receipt = &receipt
 		}

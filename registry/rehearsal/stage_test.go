@@ -18,7 +18,6 @@ import (
 	"github.com/agora-arena/arena/protocol/aap"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 	"github.com/agora-arena/arena/registry/rehearsal"
-	"github.com/agora-arena/arena/scoring"
 )
 
 const (
@@ -39,23 +38,17 @@ func stage(t *testing.T, edit ...func(*rehearsal.Options)) *rehearsal.Stage {
 	}
 	t.Cleanup(client.Close)
 	driver := func(token string) rehearsal.Driver {
-		d, err := aap.New(aap.Options{Client: client, Sign: func(arena.TaskClaims) (string, error) { return token, nil }, Now: time.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := aap.New(aap.Options{Client: client, Sign: func(arena.TaskClaims) (string, error) { return token, nil }, Now: time.Now})
 		return d
 	}
 	o := rehearsal.Options{
 		Protocols: map[string]rehearsal.Protocol{"aap": {Driver: driver(good), Expired: driver(old), Stale: "an old token", Trickling: driver(good)}},
-		Generate:  pack.Generate, Judge: scoring.Judge, Seed: func() uint64 { return 7 }, Now: time.Now, Limit: 2 * time.Minute,
+		Seed:      func() uint64 { return 7 }, Now: time.Now, Limit: 2 * time.Minute,
 	}
 	for _, e := range edit {
 		e(&o)
 	}
-	s, err := rehearsal.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := rehearsal.New(o)
 	return s
 }
 

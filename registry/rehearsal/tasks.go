@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/pack"
 )
 
 // question is a task of rehearsals. They never use the tasks of a pack, because
@@ -46,7 +47,7 @@ func judgeOf(l arena.League) arena.JudgeSpec {
 // seed and the number alone.
 func (s *Stage) task(l arena.League, seed uint64, no int) (arena.Task, error) {
 	if g := l.Settings.Generator; g != nil {
-		t, err := s.o.Generate(*g, seed, no)
+		t, err := pack.Generate(*g, seed, no)
 		if err != nil {
 			return t, fmt.Errorf("task of round %d: %w", no, err)
 		}

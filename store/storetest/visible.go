@@ -11,7 +11,7 @@ import (
 // something of it (docs/rules.md, section 5; threat F1).
 func visible(f *fixture) {
 	ctx := f.t.Context()
-	reader := must(visibility.NewReader(f.Matches, f.clock.read))(f)
+	reader := visibility.NewReader(f.Matches, f.clock.read)
 	f.league("trivia")
 	ids := f.agents("a", "b", "c")
 	m := arena.Match{ID: "m_1", League: "trivia", Settings: settings(), CreatedAt: start, StartsAt: start}

@@ -89,9 +89,6 @@ const (
 // Open makes a bus for the Redis at url (see CheckURL) and starts to connect.
 // It does not wait for that: a node works without Redis until it is available.
 func Open(url string, o Options) (*Bus, error) {
-	if o.Node == "" || strings.ContainsAny(o.Node, " \n") || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("bus: it needs the node's id, a clock and a logger")
-	}
 	target, err := parseURL(url)
 	if err != nil {
 		return nil, fmt.Errorf("bus: redis url: %w", err)

@@ -55,28 +55,19 @@ func start(t testing.TB, change ...func(*settings)) *bundle {
 	reader := streamtest.Reader(t, b.log)
 	s.clients.Now = s.now
 	var err error
-	if b.clients, err = ws.NewClients(s.clients); err != nil {
-		t.Fatal(err)
-	}
+	b.clients = ws.NewClients(s.clients)
 	if b.seats, err = NewSeats(s.limits); err != nil {
 		t.Fatal(err)
 	}
-	if b.hub, err = stream.NewHub(stream.Options{Source: reader, Clients: b.clients, Seats: b.seats, Now: s.now, Logger: s.logger}); err != nil {
-		t.Fatal(err)
-	}
-	if b.agents, err = New(Options{
+	b.hub = stream.NewHub(stream.Options{Source: reader, Clients: b.clients, Seats: b.seats, Now: s.now, Logger: s.logger})
+	b.agents = New(Options{
 		Hub: b.hub, Clients: b.clients, Seats: b.seats, Matches: reader, Log: b.log, Authenticate: s.authenticate,
 		ClientIP: streamtest.Address, Addresses: s.addresses, Now: s.now, Logger: s.logger,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	b.agents.timing = s.timing
-	handler, err := stream.NewHandler(b.hub, stream.Parts{
+	handler := stream.NewHandler(b.hub, stream.Parts{
 		Matches: reader, Leagues: b.log, Agents: b.agents, ClientIP: streamtest.Address, Addresses: s.addresses,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ran := make(chan error, 1)
 	go func() { ran <- b.hub.Run(ctx) }()

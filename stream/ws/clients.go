@@ -2,7 +2,6 @@ package ws
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -56,10 +55,7 @@ type Clients struct {
 }
 
 // NewClients returns an empty set of clients.
-func NewClients(o Options) (*Clients, error) {
-	if o.Now == nil || o.Max < 0 {
-		return nil, errors.New("ws: clients need a clock and a limit of 0 or more")
-	}
+func NewClients(o Options) *Clients {
 	if o.Max == 0 {
 		o.Max = defaultMaxClients
 	}
@@ -70,7 +66,7 @@ func NewClients(o Options) (*Clients, error) {
 	return &Clients{
 		o: o, ctx: ctx, cancel: cancel, closing: make(chan struct{}), gone: make(chan struct{}),
 		open: map[*Client]struct{}{}, closes: map[int]uint64{},
-	}, nil
+	}
 }
 
 // Context returns the context of what clients do on this node. It ends with

@@ -14,10 +14,7 @@ func newTestClients(t *testing.T, o Options) *Clients {
 	if o.Now == nil {
 		o.Now = func() time.Time { return time.Unix(1_790_000_000, 0) }
 	}
-	cs, err := NewClients(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cs := NewClients(o)
 	return cs
 }
 
@@ -114,14 +111,5 @@ func TestClients_CountClose(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[int]uint64{1000: 1, CloseSlow: 1, CloseLost: 5}, cs.Closes()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestNewClients_Refused(t *testing.T) {
-	t.Parallel()
-	for _, o := range []Options{{}, {Now: time.Now, Max: -1}} {
-		if _, err := NewClients(o); err == nil {
-			t.Errorf("%+v was accepted", o)
-		}
 	}
 }

@@ -12,10 +12,7 @@ import (
 
 // Match returns m as spectators see it. m must not be delayed.
 func Match(m arena.Match) visibility.Match {
-	r, err := visibility.NewReader(oneMatch{m: m}, func() time.Time { return m.StartsAt })
-	if err != nil {
-		panic(err)
-	}
+	r := visibility.NewReader(oneMatch{m: m}, func() time.Time { return m.StartsAt })
 	v, err := r.Match(context.Background(), m.ID)
 	if err != nil {
 		panic(err)

@@ -3,7 +3,6 @@ package pull
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"time"
 
@@ -26,11 +25,8 @@ const (
 type Driver struct{ hub *Hub }
 
 // NewDriver makes a Driver.
-func NewDriver(h *Hub) (*Driver, error) {
-	if h == nil {
-		return nil, errors.New("pull driver: the hub is needed")
-	}
-	return &Driver{hub: h}, nil
+func NewDriver(h *Hub) *Driver {
+	return &Driver{hub: h}
 }
 
 // Prepare returns a function that makes the task available to the agent's polls

@@ -2,7 +2,6 @@ package pull
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -68,17 +67,14 @@ type Hub struct {
 }
 
 // NewHub makes a Hub.
-func NewHub(o HubOptions) (*Hub, error) {
-	if o.Store == nil || o.Notifier == nil || o.Interval <= 0 || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("pull: store, notifier, interval, clock and logger are needed")
-	}
+func NewHub(o HubOptions) *Hub {
 	h := &Hub{
 		o: o, polls: map[string][]*poll{}, answers: map[string]chan struct{}{},
 		present: map[string]time.Time{}, stored: map[string]time.Time{},
 	}
 	o.Notifier.Watch(taskKey, h.wakePoll)
 	o.Notifier.Watch(answerKey, h.wakeAnswer)
-	return h, nil
+	return h
 }
 
 // wakePoll lets one poll of an agent look for a task.

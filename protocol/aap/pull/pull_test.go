@@ -100,13 +100,10 @@ func newHandler(t testing.TB, s pull.Store, n *mailbox.Notifier) (*node, http.Ha
 	t.Helper()
 	a := &node{t: t, awake: make(chan string, 1<<12)}
 	now := func() time.Time { return time.Now().Add(time.Duration(a.ahead.Load())) }
-	hub, err := pull.NewHub(pull.HubOptions{Store: s, Notifier: n, Interval: interval, Now: now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
-	must(t, err)
+	hub := pull.NewHub(pull.HubOptions{Store: s, Notifier: n, Interval: interval, Now: now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	a.hub = hub
-	a.driver, err = pull.NewDriver(hub)
-	must(t, err)
-	a.server, err = pull.NewServer(pull.ServerOptions{Hub: hub, Agents: agents{}, Sign: sign, Events: &a.events, Awake: func(_ context.Context, id string) { a.awake <- id }, Uncount: func(string) { a.uncounted.Add(1) }})
-	must(t, err)
+	a.driver = pull.NewDriver(hub)
+	a.server = pull.NewServer(pull.ServerOptions{Hub: hub, Agents: agents{}, Sign: sign, Events: &a.events, Awake: func(_ context.Context, id string) { a.awake <- id }, Uncount: func(string) { a.uncounted.Add(1) }})
 	mux := http.NewServeMux()
 	caller := func(r *http.Request) arena.Caller {
 		return arena.Caller{Scope: arena.ScopeAgent, AgentID: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), TokenID: "to_1"}

@@ -308,13 +308,6 @@ func TestServer_pages(t *testing.T) {
 	}
 }
 
-func TestNewServer_refuses_missing_parts(t *testing.T) {
-	t.Parallel()
-	if _, err := relay.NewServer(relay.Options{}); err == nil {
-		t.Error("accepted")
-	}
-}
-
 // Two nodes, one database: what is posted at one wakes a poll at the other.
 func TestServer_nodes(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,6 @@ package relay
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -86,10 +85,7 @@ type Server struct {
 }
 
 // NewServer makes a Server.
-func NewServer(o Options) (*Server, error) {
-	if o.Log == nil || o.Notifier == nil || o.Store == nil || o.Events == nil || o.Addresses == nil || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("relay: log, notifier, store, events, slots, clock and logger are needed")
-	}
+func NewServer(o Options) *Server {
 	o.Polls = cmp.Or(o.Polls, 20_000)
 	o.Keep = max(cmp.Or(o.Keep, 24*time.Hour), remembered)
 	o.KeepPerKey = cmp.Or(o.KeepPerKey, 5000)
@@ -110,7 +106,7 @@ func NewServer(o Options) (*Server, error) {
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.Refuse(w, r, arena.Errorf(arena.CodeNotFound, "the relay has no %s %.100s", r.Method, r.URL.Path))
 	})
-	return s, nil
+	return s
 }
 
 // Close ends all waiting polls with empty results.

@@ -302,10 +302,7 @@ func (b untimed) Await(ctx context.Context, key string, check func(context.Conte
 func gap(t *testing.T, n untimed) (w *world, add func(sender, id, to string, at time.Time) error) {
 	t.Helper()
 	w = newWorld(t, func(o *relay.Options) { o.Notifier = n })
-	log, err := envelope.NewLog(w.store.Relay, n, w.self, w.now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := envelope.NewLog(w.store.Relay, n, w.self, w.now)
 	return w, func(sender, id, to string, at time.Time) error {
 		e, err := identityOf(sender).Sign(envelope.Draft{
 			Type: envelope.TypeRequest, ID: id, At: at, Recipient: to, Thread: "t" + id, Payload: envelope.Request{RequestID: id, Intent: "a.b"},

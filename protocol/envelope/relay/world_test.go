@@ -115,16 +115,12 @@ func (w *world) node(notifier *mailbox.Notifier, change ...func(*relay.Options))
 		w.t.Fatal(err)
 	}
 	w.self = envelope.NewIdentity(key, "Arena")
-	if w.log, err = envelope.NewLog(w.store.Relay, notifier, w.self, w.now); err != nil {
-		w.t.Fatal(err)
-	}
+	w.log = envelope.NewLog(w.store.Relay, notifier, w.self, w.now)
 	o := relay.Options{Log: w.log, Notifier: notifier, Store: w.store.Relay, Agents: w.store.Agents, Events: w.events, Addresses: quota.NewSlots(0, ""), Now: w.now, Logger: slog.New(slog.NewTextHandler(w.t.Output(), nil))}
 	for _, c := range change {
 		c(&o)
 	}
-	if w.relay, err = relay.NewServer(o); err != nil {
-		w.t.Fatal(err)
-	}
+	w.relay = relay.NewServer(o)
 }
 
 func (w *world) register(name string) {

@@ -69,10 +69,7 @@ type Pool[C Combined] struct {
 }
 
 // New returns a running pool. Close ends it.
-func New[C Combined](o Options[C]) (*Pool[C], error) {
-	if o.Handle == nil || o.RunCombined == nil || o.Dialect.Writers < 1 {
-		return nil, errors.New("writer: Handle, Dialect and RunCombined are required")
-	}
+func New[C Combined](o Options[C]) *Pool[C] {
 	p := &Pool[C]{handle: o.Handle, d: o.Dialect, runCombined: o.RunCombined, seed: maphash.MakeSeed()}
 	for range o.Dialect.Writers {
 		s := &shard[C]{}
@@ -84,7 +81,7 @@ func New[C Combined](o Options[C]) (*Pool[C], error) {
 			}
 		})
 	}
-	return p, nil
+	return p
 }
 
 // Close commits the queued writes, rejects new ones, and returns when all are

@@ -34,29 +34,13 @@ func open(t *testing.T) *db.DB {
 	return d
 }
 
-func TestNew_missingParts(t *testing.T) {
-	t.Parallel()
-	d := open(t)
-	run := func(context.Context, *db.Tx, []*part) error { return nil }
-	for name, o := range map[string]writer.Options[*part]{
-		"handle":   {Dialect: d.Dialect, RunCombined: run},
-		"dialect":  {Handle: d.Writer, RunCombined: run},
-		"combined": {Handle: d.Writer, Dialect: d.Dialect},
-	} {
-		if p, err := writer.New(o); err == nil {
-			p.Close()
-			t.Errorf("no error without %s", name)
-		}
-	}
-}
-
 // Combined writes that wait together run together, in their order. An exclusive
 // one does not share its key, and each has its own outcome.
 func TestPool_combined(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	var ran [][]string
-	p, err := writer.New(writer.Options[*part]{Handle: d.Writer, Dialect: d.Dialect, RunCombined: func(_ context.Context, _ *db.Tx, parts []*part) error {
+	p := writer.New(writer.Options[*part]{Handle: d.Writer, Dialect: d.Dialect, RunCombined: func(_ context.Context, _ *db.Tx, parts []*part) error {
 		var names []string
 		for _, x := range parts {
 			names = append(names, x.name)
@@ -64,9 +48,6 @@ func TestPool_combined(t *testing.T) {
 		ran = append(ran, names)
 		return nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	defer p.Close()
 	entered, release := make(chan struct{}), make(chan struct{})
 	var calls sync.WaitGroup
@@ -113,10 +94,7 @@ func TestPool_combined(t *testing.T) {
 func TestPool_closed(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	p, err := writer.New(writer.Options[*part]{Handle: d.Writer, Dialect: d.Dialect, RunCombined: func(context.Context, *db.Tx, []*part) error { return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := writer.New(writer.Options[*part]{Handle: d.Writer, Dialect: d.Dialect, RunCombined: func(context.Context, *db.Tx, []*part) error { return nil }})
 	p.Close()
 	if err := p.Do(t.Context(), writer.Write[*part]{}); arena.CodeOf(err) != arena.CodeUnavailable {
 		t.Errorf("got %v, want unavailable", err)
