@@ -24,9 +24,6 @@ type nodeHandlers struct {
 	log       *slog.Logger
 }
 
-// node returns the nodeHandlers.
-func node(a *API) *nodeHandlers { return a.node }
-
 type statusView struct {
 	Version   string     `json:"version"`
 	StartedAt jsonTime   `json:"started_at" doc:"Of this node."`
@@ -233,11 +230,6 @@ type auditHandlers struct {
 	log  *slog.Logger
 }
 
-// auditRoutes mounts one of the auditHandlers.
-func auditRoutes[I, O any](h func(*auditHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return handleOn(func(a *API) *auditHandlers { return a.audit }, h)
-}
-
 // handleRecorded is handleOn for an operation that changes no rows: when it has
 // succeeded, an audit entry about it is stored. Services store the entries of
 // all other operations with what they change.
@@ -310,11 +302,6 @@ func (h *auditHandlers) list(ctx context.Context, in *listAuditInput) (*output[l
 type bannerHandlers struct {
 	rows Rows
 	now  func() time.Time
-}
-
-// bannerRoutes mounts one of the bannerHandlers.
-func bannerRoutes[I, O any](h func(*bannerHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return handleOn(func(a *API) *bannerHandlers { return a.banner }, h)
 }
 
 type bannerView struct {

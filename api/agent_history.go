@@ -21,11 +21,6 @@ type historyHandlers struct {
 	now     func() time.Time
 }
 
-// agentHistory mounts one of the historyHandlers.
-func agentHistory[I, O any](h func(*historyHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return handleOn(func(a *API) *historyHandlers { return a.history }, h)
-}
-
 // noShowViews returns the no-show record of one agent (threat F5).
 func noShowViews(noShows []arena.NoShow, now time.Time) []noShowView {
 	var views []noShowView

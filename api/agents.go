@@ -39,11 +39,6 @@ type agentHandlers struct {
 	views  *agentViews
 }
 
-// agents mounts one of the agentHandlers.
-func agents[I, O any](h func(*agentHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return handleOn(func(a *API) *agentHandlers { return a.agents }, h)
-}
-
 type createAgentInput struct {
 	IdempotencyKey string `header:"Idempotency-Key" minLength:"16" maxLength:"128" doc:"A random text, such as a UUID. A repeated request with it returns the same agent and agent_key. Only for agents that fetch their tasks with a key."`
 	Body           struct {

@@ -185,6 +185,26 @@ type resources struct {
 	pages    *pageHandlers
 }
 
+// The handlers of each resource, for the table of routes.
+
+func audit(a *API) *auditHandlers       { return a.audit }
+func banner(a *API) *bannerHandlers     { return a.banner }
+func history(a *API) *historyHandlers   { return a.history }
+func agents(a *API) *agentHandlers      { return a.agents }
+func judges(a *API) *judgeHandlers      { return a.judges }
+func votes(a *API) *voteHandlers        { return a.votes }
+func leagues(a *API) *leagueHandlers    { return a.leagues }
+func lobby(a *API) *lobbyHandlers       { return a.lobby }
+func matches(a *API) *matchHandlers     { return a.matches }
+func accounts(a *API) *accountHandlers  { return a.owners }
+func packs(a *API) *packHandlers        { return a.packs }
+func games(a *API) *gameHandlers        { return a.games }
+func people(a *API) *peopleHandlers     { return a.people }
+func seasons(a *API) *seasonHandlers    { return a.seasons }
+func calendar(a *API) *calendarHandlers { return a.calendar }
+func node(a *API) *nodeHandlers         { return a.node }
+func analysis(a *API) *analysisHandlers { return a.analysis }
+
 func newResources(o Options) resources {
 	now := func() time.Time { return o.Now().UTC().Truncate(time.Millisecond) }
 	agents := &agentViews{rows: o.Store, agents: o.Services.Agents, clock: o.Now}

@@ -34,11 +34,6 @@ type judgeHandlers struct {
 	visible Visible
 }
 
-// judgeRoutes mounts one of the judgeHandlers.
-func judgeRoutes[I, O any](h func(*judgeHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return handleOn(func(a *API) *judgeHandlers { return a.judges }, h)
-}
-
 // JudgeHealthView is the public view of arena.JudgeHealth. Huma reads
 // embedded members of exported types only.
 type JudgeHealthView struct {
@@ -132,11 +127,6 @@ type voteHandlers struct {
 	votes  Votes
 	secret []byte // signs the names of voters' browsers
 	secure bool   // cookies only over https
-}
-
-// voteRoutes mounts one of the voteHandlers.
-func voteRoutes[I, O any](h func(*voteHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return handleOn(func(a *API) *voteHandlers { return a.votes }, h)
 }
 
 type openVoteView struct {

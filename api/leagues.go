@@ -39,11 +39,6 @@ type leagueHandlers struct {
 	now     func() time.Time
 }
 
-// leagueRoutes mounts one of the leagueHandlers.
-func leagueRoutes[I, O any](h func(*leagueHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return handleOn(func(a *API) *leagueHandlers { return a.leagues }, h)
-}
-
 type listLeaguesInput struct {
 	PartParams
 
@@ -135,7 +130,7 @@ func (deadlineInput) Schema(huma.Registry) *huma.Schema {
 
 // leagueAction mounts one action of the state machine.
 func leagueAction(action arena.LeagueAction) func(*API, route) {
-	return leagueRoutes(func(h *leagueHandlers, ctx context.Context, in *SlugParam) (*output[leagueView], error) {
+	return handleOn(leagues, func(h *leagueHandlers, ctx context.Context, in *SlugParam) (*output[leagueView], error) {
 		return showLeague(h.leagues.Act(ctx, callerOf(ctx), in.Slug, action))
 	})
 }

@@ -46,11 +46,6 @@ type lobbyHandlers struct {
 	highlights highlights
 }
 
-// lobbyRoutes mounts one of the lobbyHandlers.
-func lobbyRoutes[I, O any](h func(*lobbyHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return handleOn(func(a *API) *lobbyHandlers { return a.lobby }, h)
-}
-
 type lobbyView struct {
 	Live    []matchView                          `json:"live" doc:"Running matches, newest first, at most 32."`
 	Next    []matchView                          `json:"next" doc:"Scheduled matches, newest first, at most 20."`

@@ -41,11 +41,6 @@ type matchHandlers struct {
 	write   func(ctx context.Context, m visibility.Match, league string, rounds []visibility.ClosedRound) (arena.Notation, error)
 }
 
-// matchRoutes mounts one of the matchHandlers.
-func matchRoutes[I, O any](h func(*matchHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return handleOn(func(a *API) *matchHandlers { return a.matches }, h)
-}
-
 type createMatchInput struct {
 	Body struct{ arena.MatchRequest } `nameHint:"CreateMatchBody"`
 }

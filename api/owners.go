@@ -56,11 +56,6 @@ type accountHandlers struct {
 	log      *slog.Logger
 }
 
-// accounts mounts one of the accountHandlers.
-func accounts[I, O any](h func(*accountHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return handleOn(func(a *API) *accountHandlers { return a.owners }, h)
-}
-
 type signUpInput struct {
 	Body struct {
 		Name  string `json:"name" minLength:"1" maxLength:"40" doc:"Shown to everyone. Others may have the same one."`

@@ -45,11 +45,6 @@ type packHandlers struct {
 	rows Rows
 }
 
-// packRoutes mounts one of the packHandlers.
-func packRoutes[I, O any](h func(*packHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return handleOn(func(a *API) *packHandlers { return a.packs }, h)
-}
-
 // PackFileParams is a file of tasks, and how it is read. Huma reads embedded
 // parameters of exported types only.
 type PackFileParams struct {
@@ -349,11 +344,6 @@ type gameHandlers struct {
 	}
 	catalog *catalog.Catalog
 	rows    Rows
-}
-
-// gameRoutes mounts one of the gameHandlers.
-func gameRoutes[I, O any](h func(*gameHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return handleOn(func(a *API) *gameHandlers { return a.games }, h)
 }
 
 // GameFileParams is the source of a game. Huma reads embedded parameters of

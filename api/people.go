@@ -67,11 +67,6 @@ type peopleHandlers struct {
 	now    func() time.Time
 }
 
-// peopleRoutes mounts one of the peopleHandlers.
-func peopleRoutes[I, O any](h func(*peopleHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return handleOn(func(a *API) *peopleHandlers { return a.people }, h)
-}
-
 // cookie returns a Set-Cookie header. Without a value it removes the cookie.
 func (h *peopleHandlers) cookie(name, value string, age time.Duration) string {
 	c := http.Cookie{ //nolint:gosec // G124: an arena on http has no secure cookies

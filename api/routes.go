@@ -60,88 +60,88 @@ func tags() []*huma.Tag {
 func routes() []route {
 	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 	return []route{
-		{post, "/v1/owners", scopePublic, 201, "sign-up", tagAccounts, "Sign up as an owner", accounts((*accountHandlers).signUp), nil},
-		{get, "/v1/me", scopeAnyToken, 200, "get-me", tagAccounts, "Who am I", accounts((*accountHandlers).me), nil},
-		{get, "/v1/me/tokens", scopeOwner, 200, "list-tokens", tagAccounts, "My tokens", accounts((*accountHandlers).tokens), nil},
-		{post, "/v1/me/tokens", scopeOwner, 201, "create-token", tagAccounts, "Make a token", accounts((*accountHandlers).createToken), nil},
-		{del, "/v1/me/tokens/{id}", scopeOwner, 204, "revoke-token", tagAccounts, "Revoke a token", accounts((*accountHandlers).revokeToken), nil},
-		{post, "/v1/me/tokens/{id}/rotate", scopeOwner, 201, "rotate-token", tagAccounts, "Replace a token by a new one", accounts((*accountHandlers).rotateToken), nil},
-		{get, exportPath, scopeOwner, 200, "export-me", tagAccounts, "Everything about me, as a ZIP file", accounts((*accountHandlers).exportMe), describeZIP},
-		{del, "/v1/me", scopeOwner, 200, "delete-me", tagAccounts, "Delete my personal data; results stay under neutral names", accounts((*accountHandlers).deleteMe), nil},
-		{patch, "/v1/me", scopeOwner, 200, "update-me", tagAccounts, "Change my email, or which mails I get", accounts((*accountHandlers).updateMe), nil},
-		{post, "/v1/me/confirmation", scopeOwner, 202, "send-confirmation", tagAccounts, "Send me a link that confirms my email", accounts((*accountHandlers).sendConfirmation), nil},
-		{post, "/v1/confirmations", scopePublic, 204, "confirm-email", tagAccounts, "Confirm an email with the link of a mail", accounts((*accountHandlers).confirmEmail), nil},
-		{post, "/v1/resets", scopePublic, 202, "request-reset", tagAccounts, "Ask for a mail with a link that re-issues a lost token", accounts((*accountHandlers).requestReset), nil},
-		{post, "/v1/resets/use", scopePublic, 201, "reset-token", tagAccounts, "Revoke my tokens and get a new one with the link of a mail", accounts((*accountHandlers).reset), nil},
-		{get, "/v1/me/sessions", scopeOwner, 200, "list-sessions", tagAccounts, "My sessions in browsers, newest first", peopleRoutes((*peopleHandlers).sessions), nil},
-		{del, "/v1/me/sessions/{id}", scopeOwner, 204, "end-session", tagAccounts, "End a session", peopleRoutes((*peopleHandlers).endSession), nil},
-		{del, "/v1/me/session", scopeOwner, 204, "sign-out", tagAccounts, "End the session of this request", peopleRoutes((*peopleHandlers).signOut), nil},
-		{get, "/v1/signin", scopePublic, 200, "get-sign-in", tagAccounts, "How people sign in with a browser", peopleRoutes((*peopleHandlers).ways), nil},
-		{get, "/v1/signin/start", scopePublic, 303, "begin-sign-in", tagAccounts, "Send a browser to the provider to sign in", peopleRoutes((*peopleHandlers).begin), nil},
-		{get, "/v1/signin/callback", scopePublic, 303, "finish-sign-in", tagAccounts, "Where the provider sends a browser back", peopleRoutes((*peopleHandlers).finish), describeCallback},
-		{post, "/v1/invitations/check", scopePublic, 200, "check-invitation", tagAccounts, "What an invitation is for", peopleRoutes((*peopleHandlers).invited), nil},
-		{post, "/v1/invitations/join", scopePublic, 201, "join", tagAccounts, "Take up an invitation", peopleRoutes((*peopleHandlers).join), nil},
-		{get, "/v1/admin/invitations", scopeAdmin, 200, "list-invitations", tagAccounts, "Invitations, newest first", peopleRoutes((*peopleHandlers).invitations), nil},
-		{post, "/v1/admin/invitations", scopeAdmin, 201, "invite", tagAccounts, "Make a link with which people sign up", peopleRoutes((*peopleHandlers).invite), nil},
-		{del, "/v1/admin/invitations/{id}", scopeAdmin, 204, "revoke-invitation", tagAccounts, "Withdraw an invitation", peopleRoutes((*peopleHandlers).revokeInvitation), nil},
-		{get, "/v1/admin/people", scopeAdmin, 200, "list-people", tagAccounts, "People with a role", peopleRoutes((*peopleHandlers).list), nil},
-		{put, "/v1/admin/people/{id}", scopeAdmin, 200, "set-role", tagAccounts, "Give an owner a role", peopleRoutes((*peopleHandlers).setRole), nil},
-		{del, "/v1/admin/people/{id}", scopeAdmin, 204, "remove-role", tagAccounts, "Take an owner's role away", peopleRoutes((*peopleHandlers).removeRole), nil},
-		{get, "/v1/admin/tokens", scopeAdmin, 200, "list-admin-tokens", tagAccounts, "Tokens of admins, organizers and moderators", accounts((*accountHandlers).adminTokens), nil},
-		{post, "/v1/admin/tokens", scopeAdmin, 201, "create-admin-token", tagAccounts, "Make a token of an admin, organizer or moderator", accounts((*accountHandlers).createAdminToken), nil},
-		{del, "/v1/admin/tokens/{id}", scopeAdmin, 204, "revoke-admin-token", tagAccounts, "Revoke any token, an owner's too", accounts((*accountHandlers).revokeAny), nil},
-		{get, "/v1/admin/owners", scopeAdmin, 200, "list-owners", tagAccounts, "Owners, newest first", accounts((*accountHandlers).list), nil},
-		{get, "/v1/admin/owners/{id}", scopeAdmin, 200, "get-owner", tagAccounts, "One owner with its agents", accounts((*accountHandlers).get), nil},
-		{del, "/v1/admin/owners/{id}", scopeAdmin, 200, "delete-owner", tagAccounts, "Delete an owner's personal data; results stay under neutral names", accounts((*accountHandlers).deleteOwner), nil},
-		{get, exportOwnerPath, scopeAdmin, 200, "export-owner", tagAccounts, "Everything about an owner, as a ZIP file", handleRecorded(func(a *API) *accountHandlers { return a.owners }, (*accountHandlers).exportOwner), describeZIP},
-		{get, "/v1/admin/erasures", scopeAdmin, 200, "list-erasures", tagAccounts, "Owners that were deleted, by id and time", accounts((*accountHandlers).erasures), nil},
-		{post, "/v1/admin/erasures", scopeAdmin, 200, "reapply-erasures", tagAccounts, "Delete the owners of a list again, after a restore", accounts((*accountHandlers).reapply), nil},
-		{get, "/v1/admin/owners/{id}/tokens", scopeAdmin, 200, "list-owner-tokens", tagAccounts, "An owner's tokens", accounts((*accountHandlers).ownerTokens), nil},
-		{post, "/v1/admin/owners/{id}/tokens", scopeAdmin, 201, "reissue-owner-token", tagAccounts, "Revoke an owner's tokens and make a new one", accounts((*accountHandlers).reissue), nil},
-		{del, "/v1/admin/owners/{id}/tokens", scopeAdmin, 204, "revoke-owner-tokens", tagAccounts, "Revoke an owner's tokens", accounts((*accountHandlers).revokeOwnerTokens), nil},
-		{post, "/v1/admin/owners/{id}/suspend", scopeAdmin, 200, "suspend-owner", tagAccounts, "Reject an owner's tokens and pause its agents", accounts((*accountHandlers).suspend), nil},
-		{post, "/v1/admin/owners/{id}/restore", scopeAdmin, 200, "restore-owner", tagAccounts, "End an owner's suspension", accounts((*accountHandlers).restore), nil},
+		{post, "/v1/owners", scopePublic, 201, "sign-up", tagAccounts, "Sign up as an owner", handleOn(accounts, (*accountHandlers).signUp), nil},
+		{get, "/v1/me", scopeAnyToken, 200, "get-me", tagAccounts, "Who am I", handleOn(accounts, (*accountHandlers).me), nil},
+		{get, "/v1/me/tokens", scopeOwner, 200, "list-tokens", tagAccounts, "My tokens", handleOn(accounts, (*accountHandlers).tokens), nil},
+		{post, "/v1/me/tokens", scopeOwner, 201, "create-token", tagAccounts, "Make a token", handleOn(accounts, (*accountHandlers).createToken), nil},
+		{del, "/v1/me/tokens/{id}", scopeOwner, 204, "revoke-token", tagAccounts, "Revoke a token", handleOn(accounts, (*accountHandlers).revokeToken), nil},
+		{post, "/v1/me/tokens/{id}/rotate", scopeOwner, 201, "rotate-token", tagAccounts, "Replace a token by a new one", handleOn(accounts, (*accountHandlers).rotateToken), nil},
+		{get, exportPath, scopeOwner, 200, "export-me", tagAccounts, "Everything about me, as a ZIP file", handleOn(accounts, (*accountHandlers).exportMe), describeZIP},
+		{del, "/v1/me", scopeOwner, 200, "delete-me", tagAccounts, "Delete my personal data; results stay under neutral names", handleOn(accounts, (*accountHandlers).deleteMe), nil},
+		{patch, "/v1/me", scopeOwner, 200, "update-me", tagAccounts, "Change my email, or which mails I get", handleOn(accounts, (*accountHandlers).updateMe), nil},
+		{post, "/v1/me/confirmation", scopeOwner, 202, "send-confirmation", tagAccounts, "Send me a link that confirms my email", handleOn(accounts, (*accountHandlers).sendConfirmation), nil},
+		{post, "/v1/confirmations", scopePublic, 204, "confirm-email", tagAccounts, "Confirm an email with the link of a mail", handleOn(accounts, (*accountHandlers).confirmEmail), nil},
+		{post, "/v1/resets", scopePublic, 202, "request-reset", tagAccounts, "Ask for a mail with a link that re-issues a lost token", handleOn(accounts, (*accountHandlers).requestReset), nil},
+		{post, "/v1/resets/use", scopePublic, 201, "reset-token", tagAccounts, "Revoke my tokens and get a new one with the link of a mail", handleOn(accounts, (*accountHandlers).reset), nil},
+		{get, "/v1/me/sessions", scopeOwner, 200, "list-sessions", tagAccounts, "My sessions in browsers, newest first", handleOn(people, (*peopleHandlers).sessions), nil},
+		{del, "/v1/me/sessions/{id}", scopeOwner, 204, "end-session", tagAccounts, "End a session", handleOn(people, (*peopleHandlers).endSession), nil},
+		{del, "/v1/me/session", scopeOwner, 204, "sign-out", tagAccounts, "End the session of this request", handleOn(people, (*peopleHandlers).signOut), nil},
+		{get, "/v1/signin", scopePublic, 200, "get-sign-in", tagAccounts, "How people sign in with a browser", handleOn(people, (*peopleHandlers).ways), nil},
+		{get, "/v1/signin/start", scopePublic, 303, "begin-sign-in", tagAccounts, "Send a browser to the provider to sign in", handleOn(people, (*peopleHandlers).begin), nil},
+		{get, "/v1/signin/callback", scopePublic, 303, "finish-sign-in", tagAccounts, "Where the provider sends a browser back", handleOn(people, (*peopleHandlers).finish), describeCallback},
+		{post, "/v1/invitations/check", scopePublic, 200, "check-invitation", tagAccounts, "What an invitation is for", handleOn(people, (*peopleHandlers).invited), nil},
+		{post, "/v1/invitations/join", scopePublic, 201, "join", tagAccounts, "Take up an invitation", handleOn(people, (*peopleHandlers).join), nil},
+		{get, "/v1/admin/invitations", scopeAdmin, 200, "list-invitations", tagAccounts, "Invitations, newest first", handleOn(people, (*peopleHandlers).invitations), nil},
+		{post, "/v1/admin/invitations", scopeAdmin, 201, "invite", tagAccounts, "Make a link with which people sign up", handleOn(people, (*peopleHandlers).invite), nil},
+		{del, "/v1/admin/invitations/{id}", scopeAdmin, 204, "revoke-invitation", tagAccounts, "Withdraw an invitation", handleOn(people, (*peopleHandlers).revokeInvitation), nil},
+		{get, "/v1/admin/people", scopeAdmin, 200, "list-people", tagAccounts, "People with a role", handleOn(people, (*peopleHandlers).list), nil},
+		{put, "/v1/admin/people/{id}", scopeAdmin, 200, "set-role", tagAccounts, "Give an owner a role", handleOn(people, (*peopleHandlers).setRole), nil},
+		{del, "/v1/admin/people/{id}", scopeAdmin, 204, "remove-role", tagAccounts, "Take an owner's role away", handleOn(people, (*peopleHandlers).removeRole), nil},
+		{get, "/v1/admin/tokens", scopeAdmin, 200, "list-admin-tokens", tagAccounts, "Tokens of admins, organizers and moderators", handleOn(accounts, (*accountHandlers).adminTokens), nil},
+		{post, "/v1/admin/tokens", scopeAdmin, 201, "create-admin-token", tagAccounts, "Make a token of an admin, organizer or moderator", handleOn(accounts, (*accountHandlers).createAdminToken), nil},
+		{del, "/v1/admin/tokens/{id}", scopeAdmin, 204, "revoke-admin-token", tagAccounts, "Revoke any token, an owner's too", handleOn(accounts, (*accountHandlers).revokeAny), nil},
+		{get, "/v1/admin/owners", scopeAdmin, 200, "list-owners", tagAccounts, "Owners, newest first", handleOn(accounts, (*accountHandlers).list), nil},
+		{get, "/v1/admin/owners/{id}", scopeAdmin, 200, "get-owner", tagAccounts, "One owner with its agents", handleOn(accounts, (*accountHandlers).get), nil},
+		{del, "/v1/admin/owners/{id}", scopeAdmin, 200, "delete-owner", tagAccounts, "Delete an owner's personal data; results stay under neutral names", handleOn(accounts, (*accountHandlers).deleteOwner), nil},
+		{get, exportOwnerPath, scopeAdmin, 200, "export-owner", tagAccounts, "Everything about an owner, as a ZIP file", handleRecorded(accounts, (*accountHandlers).exportOwner), describeZIP},
+		{get, "/v1/admin/erasures", scopeAdmin, 200, "list-erasures", tagAccounts, "Owners that were deleted, by id and time", handleOn(accounts, (*accountHandlers).erasures), nil},
+		{post, "/v1/admin/erasures", scopeAdmin, 200, "reapply-erasures", tagAccounts, "Delete the owners of a list again, after a restore", handleOn(accounts, (*accountHandlers).reapply), nil},
+		{get, "/v1/admin/owners/{id}/tokens", scopeAdmin, 200, "list-owner-tokens", tagAccounts, "An owner's tokens", handleOn(accounts, (*accountHandlers).ownerTokens), nil},
+		{post, "/v1/admin/owners/{id}/tokens", scopeAdmin, 201, "reissue-owner-token", tagAccounts, "Revoke an owner's tokens and make a new one", handleOn(accounts, (*accountHandlers).reissue), nil},
+		{del, "/v1/admin/owners/{id}/tokens", scopeAdmin, 204, "revoke-owner-tokens", tagAccounts, "Revoke an owner's tokens", handleOn(accounts, (*accountHandlers).revokeOwnerTokens), nil},
+		{post, "/v1/admin/owners/{id}/suspend", scopeAdmin, 200, "suspend-owner", tagAccounts, "Reject an owner's tokens and pause its agents", handleOn(accounts, (*accountHandlers).suspend), nil},
+		{post, "/v1/admin/owners/{id}/restore", scopeAdmin, 200, "restore-owner", tagAccounts, "End an owner's suspension", handleOn(accounts, (*accountHandlers).restore), nil},
 
-		{post, "/v1/agents", scopeOwner, 201, "create-agent", tagAgents, "Register an agent", agents((*agentHandlers).create), nil},
-		{get, "/v1/agents", scopePublic, 200, "list-agents", tagAgents, "Agents, newest first", agents((*agentHandlers).list), nil},
-		{get, "/v1/agents/{id}", scopePublic, 200, "get-agent", tagAgents, "One agent", agents((*agentHandlers).get), nil},
-		{patch, "/v1/agents/{id}", scopeOwnerOrAdmin, 200, "update-agent", tagAgents, "Change an agent", agents((*agentHandlers).update), nil},
-		{del, "/v1/agents/{id}", scopeOwnerOrAdmin, 204, "retire-agent", tagAgents, "Retire an agent", agents((*agentHandlers).retire), nil},
-		{post, checkPath, scopeOwnerOrAdmin, 200, "check-agent", tagAgents, "Test the endpoint now", agents((*agentHandlers).check), nil},
-		{post, "/v1/agents/{id}/key", scopeOwnerOrAdmin, 200, "prove-key", tagAgents, "Prove that its public key is yours", agents((*agentHandlers).proveKey), nil},
+		{post, "/v1/agents", scopeOwner, 201, "create-agent", tagAgents, "Register an agent", handleOn(agents, (*agentHandlers).create), nil},
+		{get, "/v1/agents", scopePublic, 200, "list-agents", tagAgents, "Agents, newest first", handleOn(agents, (*agentHandlers).list), nil},
+		{get, "/v1/agents/{id}", scopePublic, 200, "get-agent", tagAgents, "One agent", handleOn(agents, (*agentHandlers).get), nil},
+		{patch, "/v1/agents/{id}", scopeOwnerOrAdmin, 200, "update-agent", tagAgents, "Change an agent", handleOn(agents, (*agentHandlers).update), nil},
+		{del, "/v1/agents/{id}", scopeOwnerOrAdmin, 204, "retire-agent", tagAgents, "Retire an agent", handleOn(agents, (*agentHandlers).retire), nil},
+		{post, checkPath, scopeOwnerOrAdmin, 200, "check-agent", tagAgents, "Test the endpoint now", handleOn(agents, (*agentHandlers).check), nil},
+		{post, "/v1/agents/{id}/key", scopeOwnerOrAdmin, 200, "prove-key", tagAgents, "Prove that its public key is yours", handleOn(agents, (*agentHandlers).proveKey), nil},
 		{get, "/v1/agents/{id}/tasks", scopeTasks, 200, "poll-task", tagAgents, "Wait for a task", mountTasks(pollTask), describePoll},
 		{post, "/v1/agents/{id}/tasks/{task_id}/answer", scopeTasks, 202, "answer-task", tagAgents, "Answer a task", mountTasks(answerTask), describeAnswer},
 		{post, mcpPath, scopePublic, 200, "mcp", tagAgents, "The arena as tools of the Model Context Protocol (streamable HTTP)", mountMCP, describeMCP},
-		{get, "/v1/agents/{id}/keys", scopeOwnerOrAdmin, 200, "list-agent-keys", tagAgents, "Keys of an agent that fetches its tasks", agents((*agentHandlers).listKeys), nil},
-		{post, "/v1/agents/{id}/keys", scopeOwnerOrAdmin, 201, "create-agent-key", tagAgents, "Make another key", agents((*agentHandlers).createKey), nil},
-		{del, "/v1/agents/{id}/keys/{key_id}", scopeOwnerOrAdmin, 204, "revoke-agent-key", tagAgents, "Revoke a key; polls that use it end", agents((*agentHandlers).revokeKey), nil},
-		{post, "/v1/agents/{id}/keys/{key_id}/rotate", scopeOwnerOrAdmin, 201, "rotate-agent-key", tagAgents, "Replace a key by a new one", agents((*agentHandlers).rotateKey), nil},
-		{get, "/v1/agents/{id}/conformance", scopePublic, 200, "get-agent-conformance", tagAgents, "Its last full check, with every finding", agentHistory((*historyHandlers).conformance), nil},
-		{get, badgePath, scopePublic, 200, "get-agent-badge", tagAgents, "Its last full check as a small picture", agentHistory((*historyHandlers).badge), describeText("image/svg+xml")},
-		{post, rehearsePath, scopeOwnerOrAdmin, 200, "rehearse", tagAgents, "A private run with faults switched on", agents((*agentHandlers).rehearse), nil},
-		{get, "/v1/agents/{id}/budget", scopeOwnerOrAdmin, 200, "get-agent-budget", tagAgents, "What it has used of its budget today", agents((*agentHandlers).budget), nil},
-		{post, "/v1/agents/{id}/pause", scopePause, 200, "pause-agent", tagAgents, "Take no new seats", agents((*agentHandlers).pause), nil},
-		{post, "/v1/agents/{id}/resume", scopePause, 200, "resume-agent", tagAgents, "Take seats again", agents((*agentHandlers).resume), nil},
-		{get, "/v1/agents/{id}/ratings", scopePublic, 200, "list-agent-ratings", tagAgents, "Ratings with their history", agentHistory((*historyHandlers).ratings), nil},
-		{get, "/v1/agents/{id}/matches", scopePublic, 200, "list-agent-matches", tagAgents, "Matches of an agent, newest first", agentHistory((*historyHandlers).listMatches), nil},
-		{get, "/v1/agents/{id}/uptime", scopePublic, 200, "list-agent-uptime", tagAgents, "Health checks by day, 90 days", agentHistory((*historyHandlers).uptime), nil},
-		{get, "/v1/agents/{id}/opponents", scopePublic, 200, "list-agent-opponents", tagAgents, "Results by opponent", agentHistory((*historyHandlers).opponents), nil},
-		{get, "/v1/agents/{id}/calibration", scopePublic, 200, "get-agent-calibration", tagAgents, "What its declared confidence and tokens are worth", agentHistory((*historyHandlers).calibration), nil},
-		{get, "/v1/agents/{id}/outcomes", scopePublic, 200, "get-agent-outcomes", tagAgents, "How its rounds end, by cause", agentHistory((*historyHandlers).outcomes), nil},
-		{get, "/v1/agents/{id}/deliveries", scopeOwnLog, 200, "list-agent-deliveries", tagAgents, "Every request sent to an agent, newest first", agentHistory((*historyHandlers).deliveries), nil},
+		{get, "/v1/agents/{id}/keys", scopeOwnerOrAdmin, 200, "list-agent-keys", tagAgents, "Keys of an agent that fetches its tasks", handleOn(agents, (*agentHandlers).listKeys), nil},
+		{post, "/v1/agents/{id}/keys", scopeOwnerOrAdmin, 201, "create-agent-key", tagAgents, "Make another key", handleOn(agents, (*agentHandlers).createKey), nil},
+		{del, "/v1/agents/{id}/keys/{key_id}", scopeOwnerOrAdmin, 204, "revoke-agent-key", tagAgents, "Revoke a key; polls that use it end", handleOn(agents, (*agentHandlers).revokeKey), nil},
+		{post, "/v1/agents/{id}/keys/{key_id}/rotate", scopeOwnerOrAdmin, 201, "rotate-agent-key", tagAgents, "Replace a key by a new one", handleOn(agents, (*agentHandlers).rotateKey), nil},
+		{get, "/v1/agents/{id}/conformance", scopePublic, 200, "get-agent-conformance", tagAgents, "Its last full check, with every finding", handleOn(history, (*historyHandlers).conformance), nil},
+		{get, badgePath, scopePublic, 200, "get-agent-badge", tagAgents, "Its last full check as a small picture", handleOn(history, (*historyHandlers).badge), describeText("image/svg+xml")},
+		{post, rehearsePath, scopeOwnerOrAdmin, 200, "rehearse", tagAgents, "A private run with faults switched on", handleOn(agents, (*agentHandlers).rehearse), nil},
+		{get, "/v1/agents/{id}/budget", scopeOwnerOrAdmin, 200, "get-agent-budget", tagAgents, "What it has used of its budget today", handleOn(agents, (*agentHandlers).budget), nil},
+		{post, "/v1/agents/{id}/pause", scopePause, 200, "pause-agent", tagAgents, "Take no new seats", handleOn(agents, (*agentHandlers).pause), nil},
+		{post, "/v1/agents/{id}/resume", scopePause, 200, "resume-agent", tagAgents, "Take seats again", handleOn(agents, (*agentHandlers).resume), nil},
+		{get, "/v1/agents/{id}/ratings", scopePublic, 200, "list-agent-ratings", tagAgents, "Ratings with their history", handleOn(history, (*historyHandlers).ratings), nil},
+		{get, "/v1/agents/{id}/matches", scopePublic, 200, "list-agent-matches", tagAgents, "Matches of an agent, newest first", handleOn(history, (*historyHandlers).listMatches), nil},
+		{get, "/v1/agents/{id}/uptime", scopePublic, 200, "list-agent-uptime", tagAgents, "Health checks by day, 90 days", handleOn(history, (*historyHandlers).uptime), nil},
+		{get, "/v1/agents/{id}/opponents", scopePublic, 200, "list-agent-opponents", tagAgents, "Results by opponent", handleOn(history, (*historyHandlers).opponents), nil},
+		{get, "/v1/agents/{id}/calibration", scopePublic, 200, "get-agent-calibration", tagAgents, "What its declared confidence and tokens are worth", handleDear(history, (*historyHandlers).calibration), nil},
+		{get, "/v1/agents/{id}/outcomes", scopePublic, 200, "get-agent-outcomes", tagAgents, "How its rounds end, by cause", handleOn(history, (*historyHandlers).outcomes), nil},
+		{get, "/v1/agents/{id}/deliveries", scopeOwnLog, 200, "list-agent-deliveries", tagAgents, "Every request sent to an agent, newest first", handleOn(history, (*historyHandlers).deliveries), nil},
 
-		{get, "/v1/leagues", scopePublic, 200, "list-leagues", tagLeagues, "Leagues", leagueRoutes((*leagueHandlers).list), nil},
-		{post, "/v1/leagues", scopeAdmin, 201, "create-league", tagLeagues, "Create a league", leagueRoutes((*leagueHandlers).create), nil},
-		{get, "/v1/leagues/{slug}", scopePublic, 200, "get-league", tagLeagues, "One league", leagueRoutes((*leagueHandlers).get), nil},
-		{patch, "/v1/leagues/{slug}", scopeOrganize, 200, "update-league", tagLeagues, "Change a league's settings", leagueRoutes((*leagueHandlers).update), nil},
-		{get, "/v1/leagues/{slug}/standings", scopePublic, 200, "list-standings", tagLeagues, "The table", leagueRoutes((*leagueHandlers).standings), nil},
-		{get, "/v1/leagues/{slug}/rounds", scopePublic, 200, "list-league-rounds", tagLeagues, "Pairings of a season, by round", seasonRoutes((*seasonHandlers).listRounds), nil},
-		{get, "/v1/leagues/{slug}/seasons", scopePublic, 200, "list-seasons", tagLeagues, "Seasons, newest first", seasonRoutes((*seasonHandlers).list), nil},
-		{get, "/v1/leagues/{slug}/seasons/{season}", scopePublic, 200, "get-season", tagLeagues, "One season with its table and pairings", seasonRoutes((*seasonHandlers).get), nil},
-		{get, "/v1/leagues/{slug}/seasons/{season}/card.png", scopePublic, 200, "get-season-card", tagLeagues, "A picture of its podium, for previews of links", seasonRoutes((*seasonHandlers).card), describePNG},
-		{get, "/v1/leagues/{slug}/judge", scopePublic, 200, "get-judge", tagLeagues, "How far its judge can be trusted", judgeRoutes((*judgeHandlers).get), nil},
-		{get, "/v1/leagues/{slug}/matches", scopePublic, 200, "list-league-matches", tagLeagues, "Matches of a league, newest first", leagueRoutes((*leagueHandlers).listMatches), nil},
-		{post, "/v1/leagues/{slug}/rescore", scopeOrganize, 200, "rescore-league", tagLeagues, "Judge all its finished matches again", matchRoutes((*matchHandlers).rescoreLeague), nil},
+		{get, "/v1/leagues", scopePublic, 200, "list-leagues", tagLeagues, "Leagues", handleOn(leagues, (*leagueHandlers).list), nil},
+		{post, "/v1/leagues", scopeAdmin, 201, "create-league", tagLeagues, "Create a league", handleOn(leagues, (*leagueHandlers).create), nil},
+		{get, "/v1/leagues/{slug}", scopePublic, 200, "get-league", tagLeagues, "One league", handleOn(leagues, (*leagueHandlers).get), nil},
+		{patch, "/v1/leagues/{slug}", scopeOrganize, 200, "update-league", tagLeagues, "Change a league's settings", handleOn(leagues, (*leagueHandlers).update), nil},
+		{get, "/v1/leagues/{slug}/standings", scopePublic, 200, "list-standings", tagLeagues, "The table", handleDear(leagues, (*leagueHandlers).standings), nil},
+		{get, "/v1/leagues/{slug}/rounds", scopePublic, 200, "list-league-rounds", tagLeagues, "Pairings of a season, by round", handleDear(seasons, (*seasonHandlers).listRounds), nil},
+		{get, "/v1/leagues/{slug}/seasons", scopePublic, 200, "list-seasons", tagLeagues, "Seasons, newest first", handleOn(seasons, (*seasonHandlers).list), nil},
+		{get, "/v1/leagues/{slug}/seasons/{season}", scopePublic, 200, "get-season", tagLeagues, "One season with its table and pairings", handleDear(seasons, (*seasonHandlers).get), nil},
+		{get, "/v1/leagues/{slug}/seasons/{season}/card.png", scopePublic, 200, "get-season-card", tagLeagues, "A picture of its podium, for previews of links", handleDear(seasons, (*seasonHandlers).card), describePNG},
+		{get, "/v1/leagues/{slug}/judge", scopePublic, 200, "get-judge", tagLeagues, "How far its judge can be trusted", handleOn(judges, (*judgeHandlers).get), nil},
+		{get, "/v1/leagues/{slug}/matches", scopePublic, 200, "list-league-matches", tagLeagues, "Matches of a league, newest first", handleOn(leagues, (*leagueHandlers).listMatches), nil},
+		{post, "/v1/leagues/{slug}/rescore", scopeOrganize, 200, "rescore-league", tagLeagues, "Judge all its finished matches again", handleOn(matches, (*matchHandlers).rescoreLeague), nil},
 		{post, "/v1/leagues/{slug}/open", scopeOrganize, 200, "open-league", tagLeagues, "Let agents enter", leagueAction(arena.OpenLeague), nil},
 		{post, "/v1/leagues/{slug}/start", scopeOrganize, 200, "start-league", tagLeagues, "Begin the league's own pairing", leagueAction(arena.StartLeague), nil},
 		{post, "/v1/leagues/{slug}/start-now", scopeOrganize, 200, "start-league-now", tagLeagues, "Begin what its schedule starts without waiting for the next occurrence", leagueAction(arena.StartLeagueNow), nil},
@@ -151,40 +151,40 @@ func routes() []route {
 		{post, "/v1/leagues/{slug}/finish", scopeOrganize, 200, "finish-league", tagLeagues, "End a league", leagueAction(arena.FinishLeague), nil},
 		{post, "/v1/leagues/{slug}/archive", scopeOrganize, 200, "archive-league", tagLeagues, "Take a league out of lists and stop its pairing; its pages stay", leagueAction(arena.ArchiveLeague), nil},
 		{post, "/v1/leagues/{slug}/unarchive", scopeOrganize, 200, "unarchive-league", tagLeagues, "List an archived league again", leagueAction(arena.UnarchiveLeague), nil},
-		{del, "/v1/leagues/{slug}", scopeAdmin, 204, "delete-league", tagLeagues, "Delete a league that never had a match", leagueRoutes((*leagueHandlers).remove), nil},
-		{put, "/v1/leagues/{slug}/entries/{agent_id}", scopeEnter, 204, "enter-league", tagLeagues, "Enter an agent", leagueRoutes((*leagueHandlers).enter), nil},
-		{del, "/v1/leagues/{slug}/entries/{agent_id}", scopeEnter, 204, "withdraw-from-league", tagLeagues, "Withdraw an agent", leagueRoutes((*leagueHandlers).withdraw), nil},
+		{del, "/v1/leagues/{slug}", scopeAdmin, 204, "delete-league", tagLeagues, "Delete a league that never had a match", handleOn(leagues, (*leagueHandlers).remove), nil},
+		{put, "/v1/leagues/{slug}/entries/{agent_id}", scopeEnter, 204, "enter-league", tagLeagues, "Enter an agent", handleOn(leagues, (*leagueHandlers).enter), nil},
+		{del, "/v1/leagues/{slug}/entries/{agent_id}", scopeEnter, 204, "withdraw-from-league", tagLeagues, "Withdraw an agent", handleOn(leagues, (*leagueHandlers).withdraw), nil},
 
-		{post, packsPath, scopeAdmin, 201, "create-pack", tagPacks, "Import a question pack, all or nothing", packRoutes((*packHandlers).create), describePackBody},
-		{post, packCheckPath, scopeAdmin, 200, "check-pack", tagPacks, "What an import would find in a file; stores nothing", packRoutes((*packHandlers).check), describePackBody},
-		{post, gamesPath, scopeAdmin, 201, "create-game", tagGames, "Upload a game in JavaScript; random games check it first", gameRoutes((*gameHandlers).create), describeGameBody},
-		{get, gamesPath, scopePublic, 200, "list-games", tagGames, "Games that leagues may play, with their options", gameRoutes((*gameHandlers).list), nil},
-		{get, "/v1/games/{name}", scopePublic, 200, "get-game", tagGames, "The source of an uploaded game", gameRoutes((*gameHandlers).get), nil},
-		{get, packsPath, scopeAdmin, 200, "list-packs", tagPacks, "Question packs, newest first", packRoutes((*packHandlers).list), nil},
-		{get, "/v1/packs/{id}", scopeAdmin, 200, "get-pack", tagPacks, "One question pack", packRoutes((*packHandlers).get), nil},
-		{get, "/v1/packs/{id}/tasks", scopeAdmin, 200, "list-pack-tasks", tagPacks, "The questions of a pack, with their use", packRoutes((*packHandlers).listTasks), nil},
-		{patch, "/v1/packs/{id}", scopeAdmin, 200, "update-pack", tagPacks, "Rename a question pack", packRoutes((*packHandlers).rename), nil},
-		{patch, "/v1/packs/{id}/tasks/{n}", scopeAdmin, 200, "update-pack-task", tagPacks, "Change the text of one question; rounds already played keep the old one", packRoutes((*packHandlers).editTask), nil},
-		{post, "/v1/packs/{id}/tasks/{n}/correct", scopeAdmin, 200, "correct-pack-task", tagPacks, "Judge played rounds again by the corrected answer of a question", packRoutes((*packHandlers).correctTask), nil},
-		{del, "/v1/packs/{id}/tasks/{n}", scopeAdmin, 200, "remove-pack-task", tagPacks, "Remove one question; its rounds become void", packRoutes((*packHandlers).removeTask), nil},
+		{post, packsPath, scopeAdmin, 201, "create-pack", tagPacks, "Import a question pack, all or nothing", handleOn(packs, (*packHandlers).create), describePackBody},
+		{post, packCheckPath, scopeAdmin, 200, "check-pack", tagPacks, "What an import would find in a file; stores nothing", handleOn(packs, (*packHandlers).check), describePackBody},
+		{post, gamesPath, scopeAdmin, 201, "create-game", tagGames, "Upload a game in JavaScript; random games check it first", handleOn(games, (*gameHandlers).create), describeGameBody},
+		{get, gamesPath, scopePublic, 200, "list-games", tagGames, "Games that leagues may play, with their options", handleOn(games, (*gameHandlers).list), nil},
+		{get, "/v1/games/{name}", scopePublic, 200, "get-game", tagGames, "The source of an uploaded game", handleOn(games, (*gameHandlers).get), nil},
+		{get, packsPath, scopeAdmin, 200, "list-packs", tagPacks, "Question packs, newest first", handleOn(packs, (*packHandlers).list), nil},
+		{get, "/v1/packs/{id}", scopeAdmin, 200, "get-pack", tagPacks, "One question pack", handleOn(packs, (*packHandlers).get), nil},
+		{get, "/v1/packs/{id}/tasks", scopeAdmin, 200, "list-pack-tasks", tagPacks, "The questions of a pack, with their use", handleOn(packs, (*packHandlers).listTasks), nil},
+		{patch, "/v1/packs/{id}", scopeAdmin, 200, "update-pack", tagPacks, "Rename a question pack", handleOn(packs, (*packHandlers).rename), nil},
+		{patch, "/v1/packs/{id}/tasks/{n}", scopeAdmin, 200, "update-pack-task", tagPacks, "Change the text of one question; rounds already played keep the old one", handleOn(packs, (*packHandlers).editTask), nil},
+		{post, "/v1/packs/{id}/tasks/{n}/correct", scopeAdmin, 200, "correct-pack-task", tagPacks, "Judge played rounds again by the corrected answer of a question", handleOn(packs, (*packHandlers).correctTask), nil},
+		{del, "/v1/packs/{id}/tasks/{n}", scopeAdmin, 200, "remove-pack-task", tagPacks, "Remove one question; its rounds become void", handleOn(packs, (*packHandlers).removeTask), nil},
 
-		{post, "/v1/matches", scopeOrganize, 201, "create-match", tagMatches, "Schedule a match", matchRoutes((*matchHandlers).create), nil},
-		{post, "/v1/challenges", scopeOwner, 201, "challenge", tagMatches, "Unrated sparring with another agent", matchRoutes((*matchHandlers).challenge), nil},
-		{get, "/v1/lobby", scopePublic, 200, "get-lobby", tagMatches, "All that the first page shows", lobbyRoutes((*lobbyHandlers).get), nil},
-		{get, "/v1/matches", scopePublic, 200, "list-matches", tagMatches, "Matches, newest first", matchRoutes((*matchHandlers).list), nil},
-		{get, "/v1/matches/{id}", scopePublic, 200, "get-match", tagMatches, "One match as it stands", matchRoutes((*matchHandlers).get), nil},
-		{post, "/v1/matches/{id}/cancel", scopeEnd, 200, "cancel-match", tagMatches, "Cancel a match that has not begun", matchRoutes((*matchHandlers).cancel), nil},
-		{post, "/v1/matches/{id}/void", scopeEnd, 200, "void-match", tagMatches, "End a match so that it does not count", matchRoutes((*matchHandlers).void), nil},
-		{post, "/v1/matches/{id}/rounds/{n}/answers/{agent_id}/hide", scopeModerate, 204, "hide-answer", tagMatches, "Erase what an agent wrote in one round of a match that is over", matchRoutes((*matchHandlers).hide), nil},
-		{post, "/v1/matches/{id}/rescore", scopeOrganize, 200, "rescore-match", tagMatches, "Judge a finished match again", matchRoutes((*matchHandlers).rescore), nil},
-		{get, "/v1/matches/{id}/verdicts", scopePublic, 200, "list-verdicts", tagMatches, "The verdicts of the judges, with their versions", matchRoutes((*matchHandlers).verdicts), nil},
-		{get, "/v1/matches/{id}/ballot", scopePublic, 200, "get-ballot", tagMatches, "The open vote", voteRoutes((*voteHandlers).ballot), nil},
-		{post, "/v1/matches/{id}/votes", scopePublic, 200, "vote", tagMatches, "Vote on two answers", voteRoutes((*voteHandlers).vote), nil},
-		{get, "/v1/matches/{id}/events", scopePublic, 200, "list-match-events", tagMatches, "The log, oldest first", matchRoutes((*matchHandlers).events), describeEventLines},
-		{get, "/v1/matches/{id}/rounds", scopePublic, 200, "list-match-rounds", tagMatches, "Closed rounds with tasks and answers", matchRoutes((*matchHandlers).rounds), nil},
-		{get, "/v1/matches/{id}/record", scopePublic, 200, "get-match-record", tagMatches, "The signed record of a finished match", matchRoutes((*matchHandlers).record), nil},
-		{get, "/v1/matches/{id}/notation", scopePublic, 200, "get-match-notation", tagMatches, "Its games as a file in the notation of the game: PGN for chess", matchRoutes((*matchHandlers).notation), describeNotation},
-		{get, "/v1/matches/{id}/card.png", scopePublic, 200, "get-match-card", tagMatches, "A picture of how it stands, for previews of links", matchRoutes((*matchHandlers).card), describePNG},
+		{post, "/v1/matches", scopeOrganize, 201, "create-match", tagMatches, "Schedule a match", handleOn(matches, (*matchHandlers).create), nil},
+		{post, "/v1/challenges", scopeOwner, 201, "challenge", tagMatches, "Unrated sparring with another agent", handleOn(matches, (*matchHandlers).challenge), nil},
+		{get, "/v1/lobby", scopePublic, 200, "get-lobby", tagMatches, "All that the first page shows", handleOn(lobby, (*lobbyHandlers).get), nil},
+		{get, "/v1/matches", scopePublic, 200, "list-matches", tagMatches, "Matches, newest first", handleOn(matches, (*matchHandlers).list), nil},
+		{get, "/v1/matches/{id}", scopePublic, 200, "get-match", tagMatches, "One match as it stands", handleOn(matches, (*matchHandlers).get), nil},
+		{post, "/v1/matches/{id}/cancel", scopeEnd, 200, "cancel-match", tagMatches, "Cancel a match that has not begun", handleOn(matches, (*matchHandlers).cancel), nil},
+		{post, "/v1/matches/{id}/void", scopeEnd, 200, "void-match", tagMatches, "End a match so that it does not count", handleOn(matches, (*matchHandlers).void), nil},
+		{post, "/v1/matches/{id}/rounds/{n}/answers/{agent_id}/hide", scopeModerate, 204, "hide-answer", tagMatches, "Erase what an agent wrote in one round of a match that is over", handleOn(matches, (*matchHandlers).hide), nil},
+		{post, "/v1/matches/{id}/rescore", scopeOrganize, 200, "rescore-match", tagMatches, "Judge a finished match again", handleOn(matches, (*matchHandlers).rescore), nil},
+		{get, "/v1/matches/{id}/verdicts", scopePublic, 200, "list-verdicts", tagMatches, "The verdicts of the judges, with their versions", handleOn(matches, (*matchHandlers).verdicts), nil},
+		{get, "/v1/matches/{id}/ballot", scopePublic, 200, "get-ballot", tagMatches, "The open vote", handleOn(votes, (*voteHandlers).ballot), nil},
+		{post, "/v1/matches/{id}/votes", scopePublic, 200, "vote", tagMatches, "Vote on two answers", handleOn(votes, (*voteHandlers).vote), nil},
+		{get, "/v1/matches/{id}/events", scopePublic, 200, "list-match-events", tagMatches, "The log, oldest first", handleOn(matches, (*matchHandlers).events), describeEventLines},
+		{get, "/v1/matches/{id}/rounds", scopePublic, 200, "list-match-rounds", tagMatches, "Closed rounds with tasks and answers", handleOn(matches, (*matchHandlers).rounds), nil},
+		{get, "/v1/matches/{id}/record", scopePublic, 200, "get-match-record", tagMatches, "The signed record of a finished match", handleDear(matches, (*matchHandlers).record), nil},
+		{get, "/v1/matches/{id}/notation", scopePublic, 200, "get-match-notation", tagMatches, "Its games as a file in the notation of the game: PGN for chess", handleOn(matches, (*matchHandlers).notation), describeNotation},
+		{get, "/v1/matches/{id}/card.png", scopePublic, 200, "get-match-card", tagMatches, "A picture of how it stands, for previews of links", handleDear(matches, (*matchHandlers).card), describePNG},
 
 		{get, streamPath, scopeElsewhere, 200, "watch", tagStream, "Events as they happen: WebSocket, or server-sent events with Accept: text/event-stream", serve(func(a *API) http.Handler { return a.handlers.Stream }), describeWatch},
 		{post, streamPath, scopeElsewhere, 200, "send-events", tagStream, "An agent's events without a socket", serve(func(a *API) http.Handler { return a.handlers.Stream }), describeSendEvents},
@@ -216,13 +216,13 @@ func routes() []route {
 		{post, "/a2a", scopePublic, 200, "a2a", tagProtocols, "A2A: a question about the arena, over JSON-RPC", serve(protocolHandler(arena.ProtocolA2A)), describeJSON},
 
 		{get, "/v1/admin/status", scopeAdmin, 200, "get-status", tagService, "Sizes, nodes and version", handleOn(node, (*nodeHandlers).status), nil},
-		{get, "/v1/admin/audit", scopeAdmin, 200, "list-audit", tagService, "What admins and owners did, newest first", auditRoutes((*auditHandlers).list), nil},
-		{get, "/v1/admin/calendar", scopeOrganize, 200, "get-calendar", tagLeagues, "A month of seasons that were, run and are to come", calendarRoutes((*calendarHandlers).get), nil},
+		{get, "/v1/admin/audit", scopeAdmin, 200, "list-audit", tagService, "What admins and owners did, newest first", handleOn(audit, (*auditHandlers).list), nil},
+		{get, "/v1/admin/calendar", scopeOrganize, 200, "get-calendar", tagLeagues, "A month of seasons that were, run and are to come", handleOn(calendar, (*calendarHandlers).get), nil},
 		{get, "/v1/admin/anomalies", scopeEnd, 200, "list-anomalies", tagService, "What chance hardly does: copied answers, traded wins", handleOn(analysis, (*analysisHandlers).listAnomalies), nil},
-		{get, "/v1/banner", scopePublic, 200, "get-banner", tagService, "The text that every page shows", bannerRoutes((*bannerHandlers).get), nil},
-		{post, "/v1/admin/banner", scopeAdmin, 200, "set-banner", tagService, "Set or remove the text that every page shows", bannerRoutes((*bannerHandlers).set), nil},
+		{get, "/v1/banner", scopePublic, 200, "get-banner", tagService, "The text that every page shows", handleOn(banner, (*bannerHandlers).get), nil},
+		{post, "/v1/admin/banner", scopeAdmin, 200, "set-banner", tagService, "Set or remove the text that every page shows", handleOn(banner, (*bannerHandlers).set), nil},
 		{post, "/v1/admin/ratings/verify", scopeAdmin, 200, "verify-ratings", tagService, "Replay all settlements and compare", handleRecorded(analysis, (*analysisHandlers).verifyRatings), nil},
-		{post, "/v1/admin/ratings/rebuild", scopeAdmin, 200, "rebuild-ratings", tagService, "Recompute a league's ratings from its answers", matchRoutes((*matchHandlers).rebuildRatings), nil},
+		{post, "/v1/admin/ratings/rebuild", scopeAdmin, 200, "rebuild-ratings", tagService, "Recompute a league's ratings from its answers", handleOn(matches, (*matchHandlers).rebuildRatings), nil},
 		{post, "/v1/admin/drain", scopeAdmin, 202, "drain-node", tagService, "Give this node's matches to others", handleRecorded(node, (*nodeHandlers).drain), nil},
 		{get, "/v1/catalog", scopePublic, 200, "get-catalog", tagService, "Formats, judges, protocols, codes and limits of this version", getCatalog(), nil},
 		{get, "/v1/openapi.json", scopePublic, 200, "get-openapi", tagService, "This document", serve(func(a *API) http.Handler { return a.docs.serveOpenAPI() }), describeJSON},
@@ -238,18 +238,6 @@ func routes() []route {
 
 // dearAtOnce is how many dear routes run at once: SQLite has at least 4 readers.
 const dearAtOnce = 2
-
-// dear reports whether a route makes something whole, a table, a season, a record
-// or a picture, of which no page bounds the work. No cache would hold for a
-// caller who asks for another one each time, so few of these run at once, and
-// all other routes keep readers of the database (threat V7).
-func dear(op huma.Operation) bool {
-	switch op.OperationID {
-	case "list-standings", "list-league-rounds", "get-season", "get-season-card", "get-match-card", "get-match-record", "get-agent-calibration":
-		return true
-	}
-	return false
-}
 
 // ginPath returns the path of a route as Gin writes it.
 func ginPath(path string) string { return strings.NewReplacer("{", ":", "}", "").Replace(path) }
@@ -311,15 +299,13 @@ func handleOn[H, I, O any](of func(*API) H, h func(H, context.Context, *I) (*O, 
 	}
 }
 
-// unguarded mounts a probe of this node, which is answered at any rate.
-func unguarded[I, O any](h func(*nodeHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return func(a *API, r route) { register(a, r.operation(), a.node, h) }
-}
-
-func register[H, I, O any](a *API, op huma.Operation, handlers H, h func(H, context.Context, *I) (*O, error)) {
-	run := h
-	if dear(op) {
-		run = func(handlers H, ctx context.Context, in *I) (*O, error) {
+// handleDear is handleOn for a handler that makes something whole, a table, a
+// season, a record or a picture, of which no page bounds the work. No cache would
+// hold for a caller who asks for another one each time, so few of these run at
+// once, and all other routes keep readers of the database (threat V7).
+func handleDear[H, I, O any](of func(*API) H, h func(H, context.Context, *I) (*O, error)) func(*API, route) {
+	return func(a *API, r route) {
+		handleOn(of, func(handlers H, ctx context.Context, in *I) (*O, error) {
 			select {
 			case a.dear <- struct{}{}:
 				defer func() { <-a.dear }() // before the answer is written, which may take as long as its reader wants
@@ -327,10 +313,18 @@ func register[H, I, O any](a *API, op huma.Operation, handlers H, h func(H, cont
 			case <-ctx.Done():
 				return nil, arena.Errorf(arena.CodeUnavailable, "too many ask for tables, seasons, records and pictures now; try again")
 			}
-		}
+		})(a, r)
 	}
+}
+
+// unguarded mounts a probe of this node, which is answered at any rate.
+func unguarded[I, O any](h func(*nodeHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return func(a *API, r route) { register(a, r.operation(), a.node, h) }
+}
+
+func register[H, I, O any](a *API, op huma.Operation, handlers H, h func(H, context.Context, *I) (*O, error)) {
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
-		out, err := run(handlers, ctx, in)
+		out, err := h(handlers, ctx, in)
 		if err != nil {
 			return nil, a.problemOf(ctx, err)
 		}

@@ -96,9 +96,6 @@ type analysisHandlers struct {
 	rows Rows
 }
 
-// analysis returns the analysisHandlers.
-func analysis(a *API) *analysisHandlers { return a.analysis }
-
 type listAnomaliesInput struct {
 	League  string `query:"league" required:"true" maxLength:"40" doc:"Its slug."`
 	Matches int    `query:"matches" default:"1000" minimum:"1" maximum:"2000" doc:"How many of its newest matches are looked at."`

@@ -17,11 +17,6 @@ type seasonHandlers struct {
 	now  func() time.Time
 }
 
-// seasonRoutes mounts one of the seasonHandlers.
-func seasonRoutes[I, O any](h func(*seasonHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return handleOn(func(a *API) *seasonHandlers { return a.seasons }, h)
-}
-
 type seasonInput struct {
 	SlugParam
 	Season int `path:"season" minimum:"1" maximum:"1000000"`
@@ -156,11 +151,6 @@ const timesShown = 3
 type calendarHandlers struct {
 	rows Rows
 	now  func() time.Time
-}
-
-// calendarRoutes mounts one of the calendarHandlers.
-func calendarRoutes[I, O any](h func(*calendarHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return handleOn(func(a *API) *calendarHandlers { return a.calendar }, h)
 }
 
 type calendarInput struct {

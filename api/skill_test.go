@@ -28,7 +28,7 @@ func TestAPI_skill(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(GET|POST|DELETE) https://arena\.example(/[^\s?#`+"`"+`]*)`).FindAllStringSubmatch(page, -1) {
 		known := false
 		for _, r := range routes() {
-			known = known || r.method == m[1] && matches(r.path, m[2])
+			known = known || r.method == m[1] && matchesPath(r.path, m[2])
 		}
 		if !known {
 			t.Errorf("the page names %s %s, which is no route", m[1], m[2])

@@ -171,7 +171,7 @@ func (w *world) fits(method, path string, r response) {
 		schema = schemas.SchemaFromRef("#/components/schemas/Problem")
 	case kind == jsonType:
 		for _, route := range routes() {
-			if route.method != method || !matches(route.path, path) {
+			if route.method != method || !matchesPath(route.path, path) {
 				continue
 			}
 			if route.status != r.status {
@@ -200,7 +200,7 @@ func (w *world) fits(method, path string, r response) {
 	}
 }
 
-func matches(pattern, path string) bool {
+func matchesPath(pattern, path string) bool {
 	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
 	if len(want) != len(got) {
 		return false
