@@ -21,24 +21,17 @@ const (
 // ConfiguredName is the name of tokens that the setting ARENA_ADMIN_TOKEN makes.
 const ConfiguredName = "ARENA_ADMIN_TOKEN"
 
-// AdminOptions are the parts of EnsureAdmin.
-type AdminOptions struct {
-	Store  *store.Store
-	Secret string // that the operator has set, "" none
-	Now    func() time.Time
-}
-
-// EnsureAdmin stores the admin token that the operator has set, which
+// EnsureAdmin stores the admin token that the operator has configured, which
 // supersedes the one that was set before; an error says why a token cannot be
-// used. When none is set and the arena has no live one at all, it makes one. It
-// returns the secret when it is known; created reports whether it was made just
+// used. When none is configured ("") and the arena has no live one at all, it
+// makes one. It returns the secret when it is known; created reports whether it was made just
 // now.
-func EnsureAdmin(ctx context.Context, o AdminOptions) (secret string, created bool, err error) {
-	now := o.Now().UTC().Truncate(time.Millisecond)
-	if o.Secret != "" {
-		return o.Secret, false, o.configure(ctx, now)
+func EnsureAdmin(ctx context.Context, s *store.Store, configured string, now time.Time) (secret string, created bool, err error) {
+	now = now.UTC().Truncate(time.Millisecond)
+	if configured != "" {
+		return configured, false, configure(ctx, s, configured, now)
 	}
-	known, err := o.Store.Accounts.AdminTokens(ctx)
+	known, err := s.Accounts.AdminTokens(ctx)
 	if err != nil {
 		return "", false, fmt.Errorf("read admin tokens: %w", err)
 	}
@@ -47,16 +40,16 @@ func EnsureAdmin(ctx context.Context, o AdminOptions) (secret string, created bo
 	}
 	secret, hash := token.NewSecret(token.AdminSecretPrefix)
 	t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), Scope: arena.ScopeAdmin, Name: "first start", Hash: hash, CreatedAt: now}
-	if err := o.Store.Accounts.CreateToken(ctx, t); err != nil {
+	if err := s.Accounts.CreateToken(ctx, t); err != nil {
 		return "", false, fmt.Errorf("store the admin token: %w", err)
 	}
 	return secret, true, nil
 }
 
 // configure makes the operator's token the configured one.
-func (o AdminOptions) configure(ctx context.Context, now time.Time) error {
-	t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), Scope: arena.ScopeAdmin, Name: ConfiguredName, Hash: token.Hash(o.Secret), CreatedAt: now}
-	err := o.Store.Accounts.ConfigureToken(ctx, t, func(known arena.Token) error { return usable(known, now) }, func(old arena.Token) (arena.AuditEntry, error) {
+func configure(ctx context.Context, s *store.Store, secret string, now time.Time) error {
+	t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), Scope: arena.ScopeAdmin, Name: ConfiguredName, Hash: token.Hash(secret), CreatedAt: now}
+	err := s.Accounts.ConfigureToken(ctx, t, func(known arena.Token) error { return usable(known, now) }, func(old arena.Token) (arena.AuditEntry, error) {
 		return arena.Caller{Scope: arena.ScopeAdmin}.Audit(now, "supersede-token", old.ID, old.Name, nil)
 	})
 	if refused, ok := errors.AsType[*arena.Error](err); ok && refused.Code == arena.CodeConflict {

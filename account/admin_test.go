@@ -26,9 +26,7 @@ func TestEnsureAdmin(t *testing.T) {
 	at := start
 	ensure := func(given, want string, wantCreated bool, problem string, known ...string) {
 		t.Helper()
-		secret, created, err := account.EnsureAdmin(t.Context(), account.AdminOptions{
-			Store: f.store, Secret: given, Now: func() time.Time { return at },
-		})
+		secret, created, err := account.EnsureAdmin(t.Context(), f.store, given, at)
 		if problem != "" {
 			if err == nil || err.Error() != problem {
 				t.Errorf("%v, want %s", err, problem)

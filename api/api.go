@@ -52,7 +52,8 @@ type Options struct {
 	Services Services
 	Handlers Handlers
 	Matches  MatchOptions
-	Votes    VoteOptions
+	// VoteSecret signs the names of voters' browsers. It is the same on all nodes.
+	VoteSecret []byte
 	// SeasonCard draws a season of a league with this title as a PNG.
 	SeasonCard func(s arena.Season, league string) ([]byte, error)
 	// Export writes everything about an owner as a ZIP file.
@@ -106,12 +107,6 @@ type MatchOptions struct {
 	// Notation returns the games of a match in the notation of its game, and
 	// not_found if there is none.
 	Notation func(ctx context.Context, m visibility.Match, league string, rounds []visibility.ClosedRound) (arena.Notation, error)
-}
-
-// VoteOptions are the settings of the cookies of voters.
-type VoteOptions struct {
-	Secret        []byte // signs the names of voters' browsers; the same on all nodes
-	SecureCookies bool   // the public URL is https
 }
 
 // Node is this node of the arena.
@@ -221,7 +216,7 @@ func newResources(o Options) resources {
 		matches: &matchHandlers{
 			matches: o.Services.Matches, visible: o.Matches.Visible, rows: o.Store, views: matches, sign: o.Matches.Record, draw: o.Matches.Card, write: o.Matches.Notation,
 		},
-		votes:    &voteHandlers{votes: o.Services.Votes, secret: o.Votes.Secret, secure: o.Votes.SecureCookies},
+		votes:    &voteHandlers{votes: o.Services.Votes, secret: o.VoteSecret, https: isHTTPS(o.Site.URL)},
 		judges:   &judgeHandlers{rows: o.Store, visible: o.Matches.Visible},
 		lobby:    &lobbyHandlers{rows: o.Store, visible: o.Matches.Visible, matches: matches, now: now},
 		banner:   &bannerHandlers{rows: o.Store, now: now},

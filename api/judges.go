@@ -126,7 +126,7 @@ const (
 type voteHandlers struct {
 	votes  Votes
 	secret []byte // signs the names of voters' browsers
-	secure bool   // cookies only over https
+	https  bool   // the arena is served over https, so its cookies are sent over nothing else
 }
 
 type openVoteView struct {
@@ -212,7 +212,7 @@ func (h *voteHandlers) signVoter(name string) string {
 func (h *voteHandlers) nameVoter(name string) string {
 	c := http.Cookie{ //nolint:gosec // G124: an arena on http has no secure cookies
 		Name: voterCookie, Value: name + "." + h.signVoter(name), Path: "/v1/matches", MaxAge: int(voterAge / time.Second),
-		HttpOnly: true, Secure: h.secure, SameSite: http.SameSiteLaxMode,
+		HttpOnly: true, Secure: h.https, SameSite: http.SameSiteLaxMode,
 	}
 	return c.String()
 }

@@ -143,8 +143,8 @@ func testOptions(t testing.TB) parts {
 				return fmt.Appendf(nil, "picture of %s in %s %s", m.ID, league, state), nil
 			},
 		},
-		Services: Services{Votes: struct{ Votes }{}},
-		Votes:    VoteOptions{Secret: []byte("secret")},
+		Services:   Services{Votes: struct{ Votes }{}},
+		VoteSecret: []byte("secret"),
 		SeasonCard: func(s arena.Season, league string) ([]byte, error) {
 			return fmt.Appendf(nil, "picture of season %d in %s", s.No, league), nil
 		},

@@ -85,7 +85,7 @@ func newCrowdWorld(t *testing.T, edit ...func(*parts)) (w *world, carol string, 
 
 func TestAPI_vote(t *testing.T) {
 	t.Parallel()
-	w, carol, agents := newCrowdWorld(t, func(o *parts) { o.Limits = quota.Limits{} })
+	w, carol, agents := newCrowdWorld(t, func(o *parts) { o.Limits, o.Site.URL = quota.Limits{}, "http://arena.example" })
 	lease, m := w.crowd(arena.JudgeCrowd, agents[:2]...)
 	votes, ballot := "/v1/matches/"+m.ID+"/votes", "/v1/matches/"+m.ID+"/ballot"
 	good := object{"round": 1, "better": "A"}
@@ -182,7 +182,7 @@ func TestAPI_vote(t *testing.T) {
 
 func TestAPI_vote_manyEntries(t *testing.T) {
 	t.Parallel()
-	w, _, agents := newCrowdWorld(t, func(o *parts) { o.Limits, o.Votes.SecureCookies = quota.Limits{}, true })
+	w, _, agents := newCrowdWorld(t, func(o *parts) { o.Limits = quota.Limits{} })
 	lease, m := w.crowd(arena.JudgeCrowd, agents...)
 	w.openFor(lease, m, time.Minute)
 	votes := "/v1/matches/" + m.ID + "/votes"

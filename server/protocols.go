@@ -208,7 +208,7 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 		return nil, err
 	}
 	o.log = envelope.NewLog(s.store.Relay, o.notifier, envelope.NewIdentity(key, "Agora Arena"), time.Now)
-	envelopeDriver := envelope.NewDriver(envelope.DriverOptions{Log: o.log, Logger: s.log, Now: time.Now})
+	envelopeDriver := envelope.NewDriver(o.log, s.log, time.Now)
 	s.crawler = s.client.Crawl(tricklePart, tricklePause)
 	actions := agentprotocol.Lookups(agentReads{s.store.Agents, s.store.Ratings, s.store.Leagues}, s.recordOf, s.url)
 	actions["arena:agent"] = whoAmI

@@ -187,9 +187,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 // has none at all.
 func (s *Server) ensureAdmin(ctx context.Context) (err error) {
 	var created bool
-	s.adminToken, created, err = account.EnsureAdmin(ctx, account.AdminOptions{
-		Store: s.store, Secret: s.cfg.AdminToken, Now: time.Now,
-	})
+	s.adminToken, created, err = account.EnsureAdmin(ctx, s.store, s.cfg.AdminToken, time.Now())
 	if created {
 		s.newAdminToken = s.adminToken
 	}
@@ -312,7 +310,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), SDK: packages.Serve, Tasks: s.tasks, Protocols: s.handlers(),
 		},
 		Matches:    api.MatchOptions{Visible: s.visible, Viewers: s.hub.Viewers, Record: s.record, Card: cards.Draw, Notation: s.notation},
-		Votes:      api.VoteOptions{Secret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https"},
+		VoteSecret: voterKey,
 		SeasonCard: cards.DrawSeason,
 		Export:     services.archive.Write,
 		Node:       api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request, Vitals: facts.Facts},

@@ -139,7 +139,7 @@ func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 	}
 	c.db, c.d, c.reader, c.writer = opened, opened.Dialect, opened.Reader, opened.Writer
 	c.insertClaimed = newInsertClaimed(c.d)
-	c.pool = writer.New(writer.Options[*matchWrite]{Handle: c.writer, Dialect: c.d, RunCombined: c.matches.runMatchWrites})
+	c.pool = writer.New(c.writer, c.d, c.matches.runMatchWrites)
 	c.base = base.New(opened, o.Now, func(ctx context.Context, key string, alone bool, run func(context.Context, *db.Tx) error) error {
 		return c.pool.Do(ctx, writer.Write[*matchWrite]{Key: key, Run: run, Alone: alone})
 	})

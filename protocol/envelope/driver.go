@@ -21,13 +21,6 @@ const (
 	errorLimit = 2 * time.Second  // for the ERROR that ends a thread
 )
 
-// DriverOptions are the parts of a Driver. All are needed.
-type DriverOptions struct {
-	Log    *Log
-	Logger *slog.Logger
-	Now    func() time.Time // must carry a monotonic reading, as time.Now does
-}
-
 // Driver plays rounds with agents that poll the relay. It is safe for
 // concurrent use.
 type Driver struct {
@@ -37,9 +30,10 @@ type Driver struct {
 	forged bool // requests are forgeries, and belong to no match
 }
 
-// NewDriver makes a Driver.
-func NewDriver(o DriverOptions) *Driver {
-	return &Driver{log: o.Log, logger: o.Logger, now: o.Now}
+// NewDriver makes a Driver. now must return times with a monotonic reading, as
+// time.Now does.
+func NewDriver(l *Log, logger *slog.Logger, now func() time.Time) *Driver {
+	return &Driver{log: l, logger: logger, now: now}
 }
 
 // Prepare makes the REQUEST of one attempt, which gets a thread of its own.

@@ -26,7 +26,7 @@ const (
 
 func (w *world) driver() *envelope.Driver {
 	w.t.Helper()
-	d := envelope.NewDriver(envelope.DriverOptions{Log: w.log, Logger: slog.New(slog.NewTextHandler(w.t.Output(), nil)), Now: time.Now})
+	d := envelope.NewDriver(w.log, slog.New(slog.NewTextHandler(w.t.Output(), nil)), time.Now)
 	return d
 }
 

@@ -47,15 +47,6 @@ type Combined interface {
 	Outcome() error
 }
 
-// Options are the parts of a Pool. All are required.
-type Options[C Combined] struct {
-	Handle  *db.Handle
-	Dialect db.Dialect
-	// RunCombined runs combined writes in one transaction. An error undoes all
-	// of them; the pool then runs each by itself.
-	RunCombined func(context.Context, *db.Tx, []C) error
-}
-
 // Pool commits writes.
 type Pool[C Combined] struct {
 	handle      *db.Handle
@@ -68,10 +59,11 @@ type Pool[C Combined] struct {
 	writes, commits atomic.Int64
 }
 
-// New returns a running pool. Close ends it.
-func New[C Combined](o Options[C]) *Pool[C] {
-	p := &Pool[C]{handle: o.Handle, d: o.Dialect, runCombined: o.RunCombined, seed: maphash.MakeSeed()}
-	for range o.Dialect.Writers {
+// New returns a running pool. Close ends it. runCombined runs combined writes in
+// one transaction. An error undoes all of them; the pool then runs each by itself.
+func New[C Combined](handle *db.Handle, d db.Dialect, runCombined func(context.Context, *db.Tx, []C) error) *Pool[C] {
+	p := &Pool[C]{handle: handle, d: d, runCombined: runCombined, seed: maphash.MakeSeed()}
+	for range d.Writers {
 		s := &shard[C]{}
 		s.filled = sync.NewCond(&s.mu)
 		p.shards = append(p.shards, s)

@@ -40,14 +40,14 @@ func TestPool_combined(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	var ran [][]string
-	p := writer.New(writer.Options[*part]{Handle: d.Writer, Dialect: d.Dialect, RunCombined: func(_ context.Context, _ *db.Tx, parts []*part) error {
+	p := writer.New(d.Writer, d.Dialect, func(_ context.Context, _ *db.Tx, parts []*part) error {
 		var names []string
 		for _, x := range parts {
 			names = append(names, x.name)
 		}
 		ran = append(ran, names)
 		return nil
-	}})
+	})
 	defer p.Close()
 	entered, release := make(chan struct{}), make(chan struct{})
 	var calls sync.WaitGroup
@@ -94,7 +94,7 @@ func TestPool_combined(t *testing.T) {
 func TestPool_closed(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	p := writer.New(writer.Options[*part]{Handle: d.Writer, Dialect: d.Dialect, RunCombined: func(context.Context, *db.Tx, []*part) error { return nil }})
+	p := writer.New(d.Writer, d.Dialect, func(context.Context, *db.Tx, []*part) error { return nil })
 	p.Close()
 	if err := p.Do(t.Context(), writer.Write[*part]{}); arena.CodeOf(err) != arena.CodeUnavailable {
 		t.Errorf("got %v, want unavailable", err)
