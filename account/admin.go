@@ -24,8 +24,8 @@ const ConfiguredName = "ARENA_ADMIN_TOKEN"
 // EnsureAdmin stores the admin token that the operator has configured, which
 // supersedes the one that was set before; an error says why a token cannot be
 // used. When none is configured ("") and the arena has no live one at all, it
-// makes one. It returns the secret when it is known; created reports whether it was made just
-// now.
+// makes one. It returns the secret when it is known; created reports whether it was
+// made just now.
 func EnsureAdmin(ctx context.Context, s *store.Store, configured string, now time.Time) (secret string, created bool, err error) {
 	now = now.UTC().Truncate(time.Millisecond)
 	if configured != "" {
