@@ -240,8 +240,7 @@ func mountTasks(h func(Tasks, *gin.Context, arena.Caller) error) func(*API, rout
 				a.fail(c, err)
 			}
 		})
-		op := r.operation()
-		a.huma.OpenAPI().AddOperation(&op)
+		a.document(r)
 	}
 }
 
@@ -269,16 +268,12 @@ func stringSchema(doc string) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Description: doc}
 }
 
-func pathParam(name string) *huma.Param {
-	return &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}}
-}
-
 func describePoll(op *huma.Operation) {
 	op.Description = "Scope: a key of the agent, or a token of its owner. Waits for a task of an aap agent without an endpoint. " +
 		"At most max_concurrent + 1 polls may wait. A task that was neither answered nor followed by an event is delivered again, as the next attempt, to a poll that would exceed max_concurrent."
-	op.Parameters = []*huma.Param{pathParam("id"), {
+	op.Parameters = append(op.Parameters, &huma.Param{
 		Name: "wait", In: "query", Schema: &huma.Schema{Type: huma.TypeNumber, Description: "Seconds to wait, 0 to 60; default 30."},
-	}}
+	})
 	op.Responses = map[string]*huma.Response{
 		"200": {Description: "A task.", Content: map[string]*huma.MediaType{jsonType: {Schema: &huma.Schema{
 			Type: huma.TypeObject, Required: []string{"task", "token", "task_id", "deadline", "attempt"},
@@ -297,7 +292,6 @@ func describePoll(op *huma.Operation) {
 func describeAnswer(op *huma.Operation) {
 	op.Description = "Scope: a key of the agent, or a token of its owner. The body is an AAP response, at most 64 KiB, and has the outcome that it would have as the reply of an endpoint. " +
 		"{\"status\": 408, 429, 500 or 503} stands for a reply with that status. A body that is not an answer counts as invalid and is reported as a problem."
-	op.Parameters = []*huma.Param{pathParam("id"), pathParam("task_id")}
 	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{jsonType: {Schema: &huma.Schema{Type: huma.TypeObject}}}}
 	op.Responses = map[string]*huma.Response{"202": {Description: "The answer counts.", Content: map[string]*huma.MediaType{jsonType: {Schema: &huma.Schema{
 		Type: huma.TypeObject, Required: []string{"outcome"}, Properties: map[string]*huma.Schema{"outcome": stringSchema("The outcome of the attempt.")},

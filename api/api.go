@@ -252,7 +252,7 @@ func New(o Options) (*API, error) {
 	a.engine.NoRoute(a.noRoute)
 	a.engine.NoMethod(a.noMethod)
 
-	a.huma = humagin.New(a.engine, a.humaConfig())
+	a.huma = humagin.New(a.engine, a.humaConfig(o.Site.URL))
 	for _, r := range routes() {
 		r.mountOn(a)
 	}
@@ -306,7 +306,7 @@ func (a *API) noRoute(c *gin.Context) {
 	a.forward(c, a.handlers.UI)
 }
 
-// serveSDK serves /sdk/ and the paths below it.
+// serveSDK serves /sdk and the paths below it.
 func (a *API) serveSDK(c *gin.Context) {
 	a.forward(c, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := a.handlers.SDK(w, r); err != nil {

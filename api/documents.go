@@ -33,8 +33,16 @@ func (a *API) writeDocuments() error {
 	schemas := doc.Components.Schemas.Map()
 	refuseNullArrays(schemas)
 	openAnswers(schemas)
-	var err error
-	if a.docs.openapi, err = json.Marshal(doc); err != nil {
+	data, err := json.Marshal(doc)
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	var members any
+	if err := json.Unmarshal(data, &members); err != nil {
+		return fmt.Errorf("decode: %w", err)
+	}
+	forGenerators(members)
+	if a.docs.openapi, err = json.Marshal(members); err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
 	tmpl, err := template.New("docs").Parse(docsHTML)
@@ -47,6 +55,26 @@ func (a *API) writeDocuments() error {
 	}
 	a.docs.page = page.Bytes()
 	return nil
+}
+
+// forGenerators changes what validates requests but what generators of clients
+// reject.
+func forGenerators(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, "patternDescription") // a keyword of Huma alone
+		// TypeScript has no type for other members than the named ones.
+		if _, typed := v["additionalProperties"].(map[string]any); typed && v["properties"] != nil {
+			v["additionalProperties"] = true
+		}
+		for _, below := range v {
+			forGenerators(below)
+		}
+	case []any:
+		for _, below := range v {
+			forGenerators(below)
+		}
+	}
 }
 
 func (d *documents) serveOpenAPI() http.Handler {

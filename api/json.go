@@ -26,7 +26,7 @@ const (
 
 // humaConfig sets Huma up: strict JSON in, plain JSON out, our problems, and
 // no pages or routes of its own.
-func (a *API) humaConfig() huma.Config {
+func (a *API) humaConfig(siteURL string) huma.Config {
 	strict := huma.Format{Marshal: writeJSON, Unmarshal: strictjson.UnmarshalWhole}
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -38,6 +38,7 @@ func (a *API) humaConfig() huma.Config {
 					"milliseconds; every error is an RFC 9457 problem with a stable code.",
 				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 			},
+			Servers: []*huma.Server{{URL: siteURL}},
 			Components: &huma.Components{
 				Schemas: newRegistry(),
 				SecuritySchemes: map[string]*huma.SecurityScheme{

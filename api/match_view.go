@@ -264,7 +264,7 @@ func (gameBody) Schema(huma.Registry) *huma.Schema {
 	least, games, seconds := 0.0, 20.0, 3600.0
 	return &huma.Schema{
 		Type: huma.TypeObject, Required: []string{gameName},
-		Description: "A turn-based game instead of tasks and a judge (GET /v1/games lists them). All other fields are options of the game.",
+		Description: "A turn-based game instead of tasks and a judge (GET /v1/games lists them). All other fields are options of the game: integers, 1 for yes and 0 for no.",
 		Properties: map[string]*huma.Schema{
 			gameName:      {Type: huma.TypeString, Examples: []any{"connect_four"}},
 			gameVersion:   {Type: huma.TypeString, ReadOnly: true, Description: "Of the rules, in a match."},
@@ -275,9 +275,7 @@ func (gameBody) Schema(huma.Registry) *huma.Schema {
 			gameShowLegal: {Type: huma.TypeBoolean, Description: "Agents receive the list of legal moves. true when left out."},
 			gameHidden:    {Type: huma.TypeBoolean, ReadOnly: true, Description: "The players know different things."},
 		},
-		AdditionalProperties: &huma.Schema{
-			Type: huma.TypeInteger, Description: "An option of the game. 1 is yes and 0 no where it is a question.",
-		},
+		AdditionalProperties: &huma.Schema{Type: huma.TypeInteger},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,65 @@ func TestAPI_openapi_operations(t *testing.T) {
 			t.Errorf("%s %s has scope %q and security %v", r.method, r.path, r.scope, op.Security)
 		}
 	}
+}
+
+// Generators of clients refuse a document whose paths and path parameters differ, that names no
+// server, or that has keywords of its own.
+func TestAPI_openapi_generators(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, testOptions(t))
+	doc := a.huma.OpenAPI()
+	name := regexp.MustCompile(`\{(\w+)\}`)
+	for _, r := range routes() {
+		var inPath, declared []string
+		for _, m := range name.FindAllStringSubmatch(r.path, -1) {
+			inPath = append(inPath, m[1])
+		}
+		op := operationAt(doc, r.method, r.path)
+		if op.RequestBody != nil && len(op.RequestBody.Content) > 1 && op.RequestBody.Content[formType] != nil {
+			t.Errorf("%s %s takes a form or something else", r.method, r.path)
+		}
+		for _, p := range op.Parameters {
+			if p.In == "path" {
+				declared = append(declared, p.Name)
+			}
+		}
+		slices.Sort(inPath)
+		slices.Sort(declared)
+		if !slices.Equal(inPath, declared) {
+			t.Errorf("%s %s declares the path parameters %q", r.method, r.path, declared)
+		}
+		if strings.HasSuffix(r.path, "/") {
+			t.Errorf("%s %s ends in a slash", r.method, r.path)
+		}
+	}
+	if len(doc.Servers) != 1 || doc.Servers[0].URL != "https://arena.example" {
+		t.Errorf("servers: %+v", doc.Servers)
+	}
+	if bytes.Contains(a.docs.openapi, []byte("patternDescription")) {
+		t.Error("patternDescription is not a keyword of JSON Schema")
+	}
+	var all any
+	if err := json.Unmarshal(a.docs.openapi, &all); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(place string, v any)
+	walk = func(place string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if _, typed := v["additionalProperties"].(map[string]any); typed && v["properties"] != nil {
+				t.Errorf("%s: TypeScript cannot type further members beside named ones of another type", place)
+			}
+			for name, below := range v {
+				walk(place+"/"+name, below)
+			}
+		case []any:
+			for _, below := range v {
+				walk(place, below)
+			}
+		}
+	}
+	walk("", all)
 }
 
 // The limits that the document names are those that leagues are held to.

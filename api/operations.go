@@ -21,8 +21,7 @@ func mountMCP(a *API, r route) {
 			a.fail(c, err)
 		}
 	})
-	op := r.operation()
-	a.huma.OpenAPI().AddOperation(&op)
+	a.document(r)
 }
 
 func (a *API) serveMCP(c *gin.Context, r route) error {

@@ -182,18 +182,18 @@ func errForm() error { return arena.Errorf(arena.CodeMalformed, "the form cannot
 
 // describePackBody names the forms of the body.
 func describePackBody(op *huma.Operation) {
-	file := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
-	text := &huma.Schema{Type: huma.TypeString}
-	op.RequestBody.Description = fmt.Sprintf("The file itself, or a form with one file, in a field of any name; at most %d bytes. A form may hold the parameters of the query too.", maxPackBody)
-	op.RequestBody.Content = map[string]*huma.MediaType{
-		"application/octet-stream": file,
-		"text/plain":               file,
-		ndjsonType:                 file,
-		formType: {Schema: &huma.Schema{
-			Type: huma.TypeObject, Required: []string{"file"},
-			Properties: map[string]*huma.Schema{"file": file.Schema, fieldFormat: text, fieldMap: text, fieldName: text, fieldSkipBad: {Type: huma.TypeBoolean}},
-		}},
+	op.RequestBody.Description = fmt.Sprintf("The file itself, or a form (multipart/form-data) with one file, in a field of any name; at most %d bytes. A form may hold the parameters of the query too.", maxPackBody)
+	op.RequestBody.Content = file("application/octet-stream", "text/plain", ndjsonType)
+}
+
+// file is the content of a body that is a file. Generators of clients cannot
+// choose between a file and a form, so the form stands in the description alone.
+func file(kinds ...string) map[string]*huma.MediaType {
+	content := map[string]*huma.MediaType{}
+	for _, kind := range kinds {
+		content[kind] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	}
+	return content
 }
 
 type packView struct {
@@ -427,14 +427,6 @@ func (h *gameHandlers) get(ctx context.Context, in *getGameInput) (*output[gameV
 
 // describeGameBody names the forms of the body.
 func describeGameBody(op *huma.Operation) {
-	file := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
-	op.RequestBody.Description = fmt.Sprintf("The JavaScript file itself, or a form with it; at most %d bytes.", maxGameBody)
-	op.RequestBody.Content = map[string]*huma.MediaType{
-		"text/javascript": file,
-		"text/plain":      file,
-		formType: {Schema: &huma.Schema{
-			Type: huma.TypeObject, Required: []string{"file"},
-			Properties: map[string]*huma.Schema{"file": file.Schema},
-		}},
-	}
+	op.RequestBody.Description = fmt.Sprintf("The JavaScript file itself, or a form (multipart/form-data) with it; at most %d bytes.", maxGameBody)
+	op.RequestBody.Content = file("text/javascript", "text/plain")
 }

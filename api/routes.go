@@ -229,7 +229,7 @@ func routes() []route {
 		{get, "/docs", scopePublic, 200, "get-docs", tagService, "This document for people", serve(func(a *API) http.Handler { return a.docs.servePage() }), describeHTML},
 		{get, "/skill.md", scopePublic, 200, "get-skill", tagService, "How to compete, for an agent that reads", serve(func(a *API) http.Handler { return a.pages.skill() }), describeText("text/markdown")},
 		{get, "/llms.txt", scopePublic, 200, "get-llms", tagService, "What is where, for an agent that reads", serve(func(a *API) http.Handler { return a.pages.llmsText() }), describeText("text/plain")},
-		{get, "/sdk/", scopePublic, 200, "list-sdks", tagService, "SDK packages to install from this arena", mountSDK, describeSDK},
+		{get, "/sdk", scopePublic, 200, "list-sdks", tagService, "SDK packages to install from this arena", mountSDK, describeSDK},
 		{get, "/version", scopePublic, 200, "get-version", tagService, "The version of the service", handleOn(node, (*nodeHandlers).version), nil},
 		{get, "/healthz", scopePublic, 200, "get-health", tagService, "The process runs", unguarded((*nodeHandlers).health), nil},
 		{get, "/readyz", scopePublic, 200, "get-readiness", tagService, "This node can serve", unguarded((*nodeHandlers).ready), nil},
@@ -346,9 +346,7 @@ func protocolHandler(protocol string) func(*API) http.Handler {
 // mountSDK mounts the list of SDK packages; noRoute serves the paths below it.
 func mountSDK(a *API, r route) {
 	a.engine.Handle(r.method, r.path, a.serveSDK)
-	op := r.operation()
-	op.Responses = map[string]*huma.Response{"200": {Description: http.StatusText(http.StatusOK)}}
-	a.huma.OpenAPI().AddOperation(&op)
+	a.document(r)
 }
 
 // serve mounts a plain handler, which reads and limits for itself.
@@ -356,10 +354,22 @@ func serve(handler func(*API) http.Handler) func(*API, route) {
 	return func(a *API, r route) {
 		h := handler(a)
 		a.engine.Handle(r.method, ginPath(r.path), func(c *gin.Context) { a.forward(c, h) })
-		op := r.operation()
-		op.Responses = map[string]*huma.Response{"200": {Description: http.StatusText(http.StatusOK)}}
-		a.huma.OpenAPI().AddOperation(&op)
+		a.document(r)
 	}
+}
+
+// document adds a route without Huma's types to the document.
+func (a *API) document(r route) {
+	op := r.operation()
+	for _, part := range strings.Split(r.path, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			op.Parameters = append(op.Parameters, &huma.Param{
+				Name: strings.TrimSuffix(name, "}"), In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString},
+			})
+		}
+	}
+	op.Responses = map[string]*huma.Response{"200": {Description: http.StatusText(http.StatusOK)}}
+	a.huma.OpenAPI().AddOperation(&op)
 }
 
 // scope is the kind of token that a route needs. routes lists it for every

@@ -318,7 +318,7 @@ func checkKey(text string) (string, ed25519.PublicKey, error) {
 
 // serveSDKList serves a list of SDK packages and none of them.
 func serveSDKList(w http.ResponseWriter, r *http.Request) error {
-	if r.URL.Path == "/sdk/" {
+	if r.URL.Path == "/sdk" || r.URL.Path == "/sdk/" {
 		_, err := io.WriteString(w, "sdk")
 		return err
 	}
