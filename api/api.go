@@ -248,13 +248,16 @@ func New(o Options) (*API, error) {
 	}
 	a.engine.RedirectTrailingSlash = false
 	a.engine.HandleMethodNotAllowed = true
-	a.engine.Use(a.observe(o.Node.Observe), a.recoverPanic, setHeaders(a.people.https))
+	a.engine.Use(a.observe(o.Node.Observe), a.recoverPanic, setHeaders(a.people.https), allowOrigins())
 	a.engine.NoRoute(a.noRoute)
 	a.engine.NoMethod(a.noMethod)
 
 	a.huma = humagin.New(a.engine, a.humaConfig(o.Site.URL))
 	for _, r := range routes() {
 		r.mountOn(a)
+		if r.anyOrigin() {
+			a.engine.OPTIONS(ginPath(r.path), preflight)
+		}
 	}
 	if err := a.writeDocuments(); err != nil {
 		return nil, fmt.Errorf("api: openapi document: %w", err)

@@ -72,10 +72,51 @@ func TestAPI_crossSite(t *testing.T) {
 		if got := w.do("POST", "/v1/me/tokens", w.alice, object{"name": "ci"}, header...); got.status != http.StatusCreated {
 			t.Errorf("site %q, origin %q: a token's holder gets %d", tt.site, tt.origin, got.status)
 		}
-		for name := range w.do("GET", "/v1/matches/"+id, "", nil, header...).header {
-			if strings.HasPrefix(name, "Access-Control-") {
-				t.Errorf("%s opens the API to other sites", name)
+	}
+}
+
+// Threat A3: pages of other sites read what everyone may read, without the
+// cookies of their reader, and nothing else.
+func TestAPI_anyOrigin(t *testing.T) {
+	t.Parallel()
+	want := map[string]bool{
+		"list-agents": true, "get-agent": true, "get-agent-conformance": true, "get-agent-badge": true, "list-agent-ratings": true, "list-agent-matches": true,
+		"list-agent-uptime": true, "list-agent-opponents": true, "get-agent-calibration": true, "get-agent-outcomes": true,
+		"list-leagues": true, "get-league": true, "list-standings": true, "list-league-rounds": true, "list-seasons": true, "get-season": true, "get-season-card": true,
+		"get-judge": true, "list-league-matches": true, "list-games": true, "get-game": true, "get-lobby": true,
+		"list-matches": true, "get-match": true, "list-verdicts": true, "get-ballot": true, "list-match-events": true, "list-match-rounds": true, "get-match-record": true,
+		"get-match-notation": true, "get-match-card": true, "watch": true,
+		"get-jwks": true, "get-catalog": true, "get-openapi": true, "get-docs": true, "get-skill": true, "get-llms": true, "list-sdks": true,
+		"get-banner": true, "get-version": true, "get-health": true, "get-readiness": true,
+	}
+	w := newWorld(t, func(o *parts) { o.Limits = quota.Limits{} })
+	anyID := strings.NewReplacer("{", "", "}", "")
+	for _, r := range routes() {
+		path := anyID.Replace(r.path)
+		headers := map[string]http.Header{
+			r.method:  w.do(r.method, path, "", nil, "Origin", "https://stranger.example", "Sec-Fetch-Site", "cross-site").header,
+			"OPTIONS": w.do("OPTIONS", path, "", nil, "Origin", "https://stranger.example", "Access-Control-Request-Method", r.method).header,
+		}
+		if r.method != http.MethodGet {
+			delete(headers, "OPTIONS") // a GET of the same path may have an answer
+		}
+		for method, h := range headers {
+			if open := h.Get("Access-Control-Allow-Origin") == "*"; open != want[r.id] {
+				t.Errorf("%s %s (%s) is open to other sites: %t", method, path, r.id, open)
+			}
+			for name := range h {
+				if strings.HasPrefix(name, "Access-Control-") && (!want[r.id] || name == "Access-Control-Allow-Credentials") {
+					t.Errorf("%s %s has %s", method, path, name)
+				}
 			}
 		}
+	}
+	got := w.do("OPTIONS", "/v1/matches", "", nil, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization").is(http.StatusNoContent)
+	if methods, headers := got.header.Get("Access-Control-Allow-Methods"), got.header.Get("Access-Control-Allow-Headers"); methods != "GET, HEAD" ||
+		strings.Contains(strings.ToLower(headers), "authorization") || !strings.Contains(headers, "If-None-Match") {
+		t.Errorf("other sites may use %s with %s", methods, headers)
+	}
+	if got := w.do("GET", "/v1/matches/none", "", nil).is(404).header; got.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(got.Get("Access-Control-Expose-Headers"), "Retry-After") {
+		t.Errorf("a problem: %v", got)
 	}
 }

@@ -194,6 +194,41 @@ func setHeaders(https bool) gin.HandlerFunc {
 	}
 }
 
+// anyOrigin reports whether pages of other sites may read a route: those of the
+// arena that need no token. A browser adds no cookie to such a request, or keeps
+// the answer from the page (threat A3). Sign-in acts on cookies, and the
+// protocols of agents are not for browsers.
+func (r route) anyOrigin() bool {
+	return r.method == http.MethodGet && (r.scope == scopePublic || r.scope == scopeElsewhere) && r.tag != tagAccounts && r.tag != tagProtocols
+}
+
+// allowOrigins lets pages of other sites read the answers, problems too, of the
+// routes that are open to them.
+func allowOrigins() gin.HandlerFunc {
+	open := map[string]bool{}
+	for _, r := range routes() {
+		if r.anyOrigin() {
+			open[ginPath(r.path)] = true
+		}
+	}
+	return func(c *gin.Context) {
+		if (c.Request.Method == http.MethodGet || c.Request.Method == http.MethodOptions) && open[c.FullPath()] {
+			c.Header("Access-Control-Allow-Origin", "*")
+			c.Header("Access-Control-Expose-Headers", "ETag, Retry-After, "+requestIDHeader)
+		}
+		c.Next()
+	}
+}
+
+// preflight answers a browser that asks before a read with other headers than
+// the plain ones.
+func preflight(c *gin.Context) {
+	c.Header("Access-Control-Allow-Methods", "GET, HEAD")
+	c.Header("Access-Control-Allow-Headers", "Accept, If-None-Match, Last-Event-ID")
+	c.Header("Access-Control-Max-Age", "86400") // seconds
+	c.Status(http.StatusNoContent)
+}
+
 // mayBeFramed reports whether a path is of the one page that other sites may show in a frame. It asks
 // for nothing and leads nowhere within its frame, so there is nothing to trick
 // a reader into.

@@ -31,7 +31,6 @@ func (k *Keys) JWKS() http.Handler {
 		h := w.Header()
 		h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", int(cacheFor.Seconds())))
 		h.Set("ETag", etag)
-		h.Set("Access-Control-Allow-Origin", "*") // public keys; a page may verify too
 		h.Set("Content-Type", "application/json")
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body)) // handles lists and weak forms of If-None-Match
 	})
