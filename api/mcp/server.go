@@ -1,10 +1,8 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -14,7 +12,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/internal/strictjson"
 )
 
 // Operations are the operations of the API that are offered as tools. Each result
@@ -118,15 +115,22 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, body []byte, call
 	if origin := r.Header.Get("Origin"); origin != "" && origin != s.origin {
 		return arena.Errorf(arena.CodeForbidden, "a page of another origin may not use this; the arena's is %s", s.origin)
 	}
-	var reader strictjson.Reader
-	if err := reader.Members(body, func(string, []byte) error { return nil }); err != nil {
-		return arena.Errorf(arena.CodeMalformed, "the body is not one JSON object: %v", err)
+	messages, isBatch, err := readMessages(body)
+	if err != nil {
+		return err
+	}
+	version := r.Header.Get("Mcp-Protocol-Version") // "": one before 2025-06-18
+	if isBatch && version >= "2025-06-18" {
+		return arena.Errorf(arena.CodeMalformed, "version %s of the protocol has no batches", version)
 	}
 	gone := r.Context()
 	q := &request{caller: caller, address: address, stopOn: func(stop func()) func() bool { return context.AfterFunc(gone, stop) }}
 	r = r.WithContext(context.WithValue(gone, requestKey, q))
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	s.handler.ServeHTTP(w, r)
+	if isBatch {
+		s.serveBatch(w, r, messages)
+	} else {
+		s.serveMessage(w, r, messages[0])
+	}
 	return nil
 }
 

@@ -262,40 +262,85 @@ func TestServer_resources(t *testing.T) {
 	}
 }
 
-// A page of another origin, a batch, and what is no strict JSON are refused before
-// the library sees them. Threat G8.
+// A page of another origin, what is no strict JSON, and a batch that the agreed version
+// does not have are refused before the library sees them. Threat G8.
 func TestServer_Serve_refuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	for _, tc := range []struct {
-		name, origin, body string
-		want               int
+		name, origin, version, body string
+		want                        int
 	}{
-		{"no origin", "", list, 200},
-		{"the arena's own origin", "https://arena.example", list, 200},
-		{"another origin", "https://evil.example", list, 400},
-		{"no origin that may be named", "null", list, 400},
-		{"a batch", "", "[" + list + "]", 400},
-		{"a member twice", "", `{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"ping"}`, 400},
-		{"too deep", "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`, 400},
-		{"no JSON", "", "{", 400},
-		{"nothing", "", "", 400},
+		{"no origin", "", "", list, 200},
+		{"the arena's own origin", "https://arena.example", "", list, 200},
+		{"another origin", "https://evil.example", "", list, 400},
+		{"no origin that may be named", "null", "", list, 400},
+		{"a batch", "", "", "[" + list + "]", 200},
+		{"a batch of 2025-06-18", "", "2025-06-18", "[" + list + "]", 400},
+		{"an empty batch", "", "", "[]", 400},
+		{"a long batch", "", "", "[" + strings.Repeat(list+",", 10) + list + "]", 400},
+		{"a batch in a batch", "", "", "[[" + list + "]]", 400},
+		{"a member twice in a batch", "", "", `[{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"ping"}]`, 400},
+		{"a member twice", "", "", `{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"ping"}`, 400},
+		{"too deep", "", "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`, 400},
+		{"no JSON", "", "", "{", 400},
+		{"nothing", "", "", "", 400},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url, strings.NewReader(tc.body))
-		must(t, err)
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		if tc.origin != "" {
-			r.Header.Set("Origin", tc.origin)
+		if status, body := w.post(t, tc.body, "Origin", tc.origin, "Mcp-Protocol-Version", tc.version); status != tc.want {
+			t.Errorf("%s: %d %s", tc.name, status, body)
 		}
-		resp, err := http.DefaultClient.Do(r)
-		must(t, err)
-		body, err := io.ReadAll(resp.Body)
-		must(t, err)
-		must(t, resp.Body.Close())
-		if resp.StatusCode != tc.want {
-			t.Errorf("%s: %d %s", tc.name, resp.StatusCode, body)
+	}
+}
+
+// An unknown method is an error of JSON-RPC, in a batch too, whose other messages are
+// answered. A batch of notifications has no answer. Threat G8.
+func TestServer_Serve_messages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const unknown = `{"jsonrpc":"2.0","id":"a","method":"tools/none"}`
+	const failed = `{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"there is no method \"tools/none\""}}`
+	const noted = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	for _, tc := range []struct {
+		name, version, body string
+		status              int
+		want                string
+	}{
+		{"unknown", "", unknown, 200, failed},
+		{"unknown in 2024-11-05", "2024-11-05", unknown, 200, failed},
+		{"unknown in 2025-11-25", "2025-11-25", unknown, 200, failed},
+		{"an unknown notification", "", `{"jsonrpc":"2.0","method":"notifications/none"}`, 202, ""},
+		{"batch", "2025-03-26", " [" + unknown + "," + noted + `,{"jsonrpc":"2.0","id":2,"method":"ping"}]`, 200, "[" + failed + `,{"jsonrpc":"2.0","id":2,"result":{}}]`},
+		{"batch of 2024-11-05", "2024-11-05", `[{"jsonrpc":"2.0","id":2,"method":"ping"}]`, 200, `[{"jsonrpc":"2.0","id":2,"result":{}}]`},
+		{"batch of notifications", "", "[" + noted + "," + noted + "]", 202, ""},
+		{"a message that is no call", "", `[{"jsonrpc":"2.0","id":3,"method":"tools/call"}]`, 200, `[{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"invalid request: missing required \"params\""}}]`},
+	} {
+		status, body := w.post(t, tc.body, "Mcp-Protocol-Version", tc.version)
+		if status != tc.status || strings.TrimSpace(body) != tc.want {
+			t.Errorf("%s: %d %s", tc.name, status, body)
 		}
+	}
+	if status, body := w.post(t, `{"jsonrpc":"2.0","id":"a","method":"tools/none"}`, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/none"); status != 404 || !strings.Contains(body, "-32601") {
+		t.Errorf("2026-07-28: %d %s", status, body)
+	}
+}
+
+// A model that follows the schema always sends an answer, null where a status stands
+// for it.
+func TestServer_answer_required(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.client(t, "ag_1")
+	list, err := c.session.ListTools(t.Context(), nil)
+	must(t, err)
+	i := slices.IndexFunc(list.Tools, func(tool *sdk.Tool) bool { return tool.Name == "answer" })
+	if required := fmt.Sprint(list.Tools[i].InputSchema.(map[string]any)["required"]); required != "[task_id answer]" {
+		t.Errorf("required: %s", required)
+	}
+	reply := w.put(t, "ag_1", time.Minute)
+	c.must("next_task", nil)
+	c.must("answer", object{"task_id": "tk_1", "answer": nil, "status": 503})
+	if r := <-reply; r.Outcome != arena.OutcomeUnavailable {
+		t.Errorf("%+v", r)
 	}
 }

@@ -64,16 +64,16 @@ func (s *Server) tools() []tool {
 			required: []string{"task_id", "type"}, call: s.report,
 		},
 		{
-			name: "answer", description: "Answer a task. The first answer counts. Instead of answer, status reports that there is none: 408 out of time, 429 too many tasks, 500 failed, 503 unavailable.",
+			name: "answer", description: "Answer a task. The first answer counts. With answer null, status reports that there is none: 408 out of time, 429 too many tasks, 500 failed, 503 unavailable.",
 			changes: true, open: true,
 			output: object{"type": "object", "properties": object{"outcome": object{"type": "string", "description": "as the arena counts the round"}}, "required": []string{"outcome"}},
 			input: object{
-				"task_id": idSchema("from next_task"), "answer": object{"description": "the answer: text, a number or true or false; with output_format json any value"},
+				"task_id": idSchema("from next_task"), "answer": object{"description": "the answer: text, a number or true or false; with output_format json any value; null with status"},
 				"confidence": object{"type": "number", "minimum": 0, "maximum": 1}, "reasoning": object{"type": "string", "description": "for spectators"},
 				"tokens": object{"type": "integer", "minimum": 0, "description": "used for this task"}, "tools_used": namesSchema(), "subagents_used": namesSchema(),
 				"latency_ms": object{"type": "number", "minimum": 0}, "status": object{"enum": []int{408, 429, 500, 503}},
 			},
-			required: []string{"task_id"}, call: s.answer,
+			required: []string{"task_id", "answer"}, call: s.answer,
 		},
 		{
 			name: "my_agents", description: "The owner's agents with status, health and ratings. Needs an owner's token.",

@@ -196,6 +196,26 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// post sends a body with headers, of which empty ones are left out.
+func (w *world) post(t *testing.T, body string, headers ...string) (status int, answer string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url, strings.NewReader(body))
+	must(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i+1] != "" {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+	}
+	resp, err := http.DefaultClient.Do(r)
+	must(t, err)
+	data, err := io.ReadAll(resp.Body)
+	must(t, err)
+	must(t, resp.Body.Close())
+	return resp.StatusCode, string(data)
+}
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

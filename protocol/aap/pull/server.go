@@ -426,7 +426,7 @@ func statusOf(body []byte) (status int, ok bool) {
 		Status json.RawMessage `json:"status"`
 		Answer json.RawMessage `json:"answer"`
 	}
-	if !bytes.Contains(body, []byte(`"status"`)) || strictjson.UnmarshalOpen(body, &said, "status", "answer") != nil || said.Answer != nil {
+	if !bytes.Contains(body, []byte(`"status"`)) || strictjson.UnmarshalOpen(body, &said, "status", "answer") != nil || said.Answer != nil && string(said.Answer) != "null" {
 		return 0, false
 	}
 	status, err := strconv.Atoi(string(said.Status))
