@@ -15,15 +15,12 @@ RUN npm run build
 FROM --platform=$BUILDPLATFORM golang:1.26.8-bookworm AS go
 
 FROM --platform=$BUILDPLATFORM rust:1-slim-bookworm AS sdks
-RUN apt-get update \
-    && apt-get install --yes --no-install-recommends python3-build python3-cryptography python3-jwt python3-setuptools python3-wheel \
-    && rm -rf /var/lib/apt/lists/*
 COPY --from=ui /usr/local /usr/local
 COPY --from=go /usr/local/go /usr/local/go
 ENV PATH=/usr/local/go/bin:$PATH
 WORKDIR /src
 COPY go.mod go.sum LICENSE ./
-COPY scripts/build-sdks.sh scripts/python.sh scripts/
+COPY scripts/build-sdks.sh scripts/
 COPY sdk/ sdk/
 RUN --mount=type=cache,target=/root/.npm ARENA_TEST_REQUIRE=sdk scripts/build-sdks.sh sdk/dist
 

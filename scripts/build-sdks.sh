@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the packages of the SDKs into the folder OUT, laid out as an arena
 # serves them below /sdk/. From the same sources and tools come the same bytes.
-# Without the tools of a language its package is left out, unless
-# ARENA_TEST_REQUIRE contains sdk.
+# Without npm or Cargo their package is left out, unless ARENA_TEST_REQUIRE
+# contains sdk; those for Python and Go need no tools.
 #
 #   scripts/build-sdks.sh OUT [typescript|python|rust|go]…
 set -euo pipefail
@@ -14,7 +14,6 @@ fi
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 shift
-python=$PWD/scripts/python.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 umask 022
@@ -43,9 +42,7 @@ typescript() {
 
 python() {
   sources python pyproject.toml README.md agora_arena
-  "$python" -m build --no-isolation --outdir "$work/wheels" "$work/python" >"$work/log" 2>&1 || { cat "$work/log" >&2; return 1; }
-  "$work/pack" tidy "$work"/wheels/*.tar.gz
-  cp "$work"/wheels/* "$out/"
+  "$work/pack" python "$work/python" "$out"
 }
 
 rust() {
@@ -72,7 +69,6 @@ go_module() { "$work/pack" module sdk/go "v$version" "$out/go"; }
 missing() {
   case $1 in
   typescript) command -v npm >/dev/null || echo npm ;;
-  python) "$python" -c 'import build, setuptools, wheel' 2>/dev/null || echo "build, setuptools and wheel for Python" ;;
   rust) command -v cargo >/dev/null || echo cargo ;;
   esac
 }

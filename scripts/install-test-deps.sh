@@ -45,7 +45,7 @@ has_smtp() {
   python3 -c 'import aiosmtpd' 2>/dev/null || /usr/bin/python3 -c 'import aiosmtpd' 2>/dev/null
 }
 has_smtp || need python3-aiosmtpd "aiosmtpd for Python, an SMTP server, for the tests of mail"
-"$python" -c 'import build, ensurepip, setuptools, wheel' 2>/dev/null || need "python3-build python3-setuptools python3-venv python3-wheel" "build, ensurepip, setuptools and wheel for Python, for the packages of the SDKs"
+"$python" -c 'import ensurepip, setuptools, wheel' 2>/dev/null || need "python3-setuptools python3-venv python3-wheel" "ensurepip, setuptools and wheel for Python, to install the packages of the SDK"
 "$python" -c 'import mypy' 2>/dev/null || need mypy "mypy"
 has cargo || need cargo "Rust 1.63 or newer, for the Rust SDK"
 # Elsewhere cargo brings the crates itself.

@@ -3,7 +3,7 @@
 //
 //	pack module DIR VERSION OUT   the module in DIR as a GOPROXY serves it
 //	pack index CRATE OUT          the line of a crate in a Cargo registry, given cargo metadata on standard input
-//	pack tidy FILE                a .tar.gz without names, times and owners of this machine, in place
+//	pack python DIR OUT           the wheel and the sdist of the project in DIR
 //
-// It owns the formats of these files and leaves building to npm, pip and Cargo.
+// It owns the formats of these files and leaves building to npm and Cargo.
 package main

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"archive/tar"
 	"archive/zip"
 	"bytes"
-	"cmp"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -17,12 +14,11 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 )
 
-const usage = "usage: pack module DIR VERSION OUT | pack index CRATE OUT | pack tidy FILE"
+const usage = "usage: pack module DIR VERSION OUT | pack index CRATE OUT | pack python DIR OUT"
 
 func main() {
 	var err error
@@ -31,8 +27,8 @@ func main() {
 		err = module(args[1], args[2], args[3])
 	case len(args) == 3 && args[0] == "index":
 		err = index(os.Stdin, args[1], args[2])
-	case len(args) == 2 && args[0] == "tidy":
-		err = tidy(args[1])
+	case len(args) == 3 && args[0] == "python":
+		err = python(args[1], args[2])
 	default:
 		err = errors.New(usage)
 	}
@@ -85,8 +81,7 @@ func module(dir, version, out string) error {
 // moduleZip packs the files of a module, each name after prefix, without
 // modules inside it and without files whose names begin with a dot.
 func moduleZip(dir fs.FS, prefix string) ([]byte, error) {
-	var packed bytes.Buffer
-	w := zip.NewWriter(&packed)
+	var files []file
 	err := fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || name == "." {
 			return err
@@ -101,17 +96,29 @@ func moduleZip(dir fs.FS, prefix string) ([]byte, error) {
 			return nil
 		}
 		data, err := fs.ReadFile(dir, name)
-		if err != nil {
-			return err
-		}
-		to, err := w.CreateHeader(&zip.FileHeader{Name: prefix + name, Method: zip.Deflate, Modified: epoch()})
-		if err != nil {
-			return err
-		}
-		_, err = to.Write(data)
+		files = append(files, file{prefix + name, data})
 		return err
 	})
-	if err := errors.Join(err, w.Close()); err != nil {
+	if err != nil {
+		return nil, err
+	}
+	return zipOf(files)
+}
+
+// zipOf packs files.
+func zipOf(files []file) ([]byte, error) {
+	var packed bytes.Buffer
+	w := zip.NewWriter(&packed)
+	for _, f := range files {
+		to, err := w.CreateHeader(&zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: epoch()})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := to.Write(f.data); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
 		return nil, err
 	}
 	return packed.Bytes(), nil
@@ -191,59 +198,6 @@ func index(described io.Reader, crate, out string) error {
 		return err
 	}
 	return write(filepath.Join(out, p.Name[:2], p.Name[2:4], p.Name), append(data, '\n'))
-}
-
-// tidy rewrites a .tar.gz: entries in the order of their names, with one time
-// and no owner.
-func tidy(file string) error {
-	data, err := os.ReadFile(file) //nolint:gosec // a file that the caller names
-	if err != nil {
-		return err
-	}
-	unzipped, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return err
-	}
-	type entry struct {
-		name string
-		dir  bool
-		data []byte
-	}
-	var entries []entry
-	for r := tar.NewReader(unzipped); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		data, err := io.ReadAll(r)
-		if err != nil {
-			return err
-		}
-		entries = append(entries, entry{h.Name, h.Typeflag == tar.TypeDir, data})
-	}
-	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
-	var packed bytes.Buffer
-	zipped := gzip.NewWriter(&packed)
-	w := tar.NewWriter(zipped)
-	for _, e := range entries {
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: e.name, Mode: 0o644, Size: int64(len(e.data)), ModTime: epoch()}
-		if e.dir {
-			h.Typeflag, h.Mode = tar.TypeDir, 0o755
-		}
-		if err := w.WriteHeader(h); err != nil {
-			return err
-		}
-		if _, err := w.Write(e.data); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(w.Close(), zipped.Close()); err != nil {
-		return err
-	}
-	return write(file, packed.Bytes())
 }
 
 func write(file string, data []byte) error {
