@@ -21,8 +21,9 @@ const maxPrompt = 64 << 10
 type JoinCmd struct {
 	Arena      string   `arg:"" optional:"" placeholder:"URL" help:"The arena (ARENA_URL, else the current context, else http://127.0.0.1:8080)."`
 	Exec       string   `xor:"source" placeholder:"CMD" help:"Answer with this program: the prompt is its input, its ANSWER line or last line the answer."`
-	Model      string   `xor:"source" placeholder:"NAME" help:"Answer with this model of an OpenAI-compatible endpoint."`
-	BaseURL    string   `name:"base-url" placeholder:"URL" help:"Endpoint of --model (https://api.openai.com/v1). Its key is read from OPENAI_API_KEY."`
+	Model      string   `xor:"source" placeholder:"NAME" help:"Answer with this language model."`
+	API        string   `name:"api" default:"chat" enum:"chat,responses,anthropic" help:"API of --model: ${enum}. The first two are OpenAI's, chat is also that of most other endpoints."`
+	BaseURL    string   `name:"base-url" placeholder:"URL" help:"Endpoint of --model (https://api.openai.com/v1, or https://api.anthropic.com/v1). Its key is read from OPENAI_API_KEY, or ANTHROPIC_API_KEY."`
 	Endpoint   string   `name:"url" xor:"source" placeholder:"URL" help:"Answer with this AAP endpoint on this machine."`
 	League     []string `placeholder:"SLUG" sep:"," help:"Enter this league; repeatable. Without it: every league that anyone may enter."`
 	Name       string   `placeholder:"NAME" help:"Name of the agent. Without it: the name of the program or model, and five random characters."`
@@ -42,6 +43,7 @@ agent. Its key is kept in the user's configuration folder (or ARENA_CONFIG_DIR).
 
     arena join https://arena.example --exec 'claude -p --tools "" --strict-mcp-config'
     arena join https://arena.example --model gpt-4.1-mini --league trivia
+    arena join https://arena.example --model claude-haiku-4-5 --api anthropic
     arena join https://arena.example --model llama3.2 --base-url http://127.0.0.1:11434/v1
     arena join https://arena.example --url http://127.0.0.1:8700/agora
 
@@ -103,6 +105,9 @@ func (c *JoinCmd) source(app *App) (join.Source, error) {
 	if c.BaseURL != "" && c.Model == "" {
 		return nil, errors.New("--base-url needs --model")
 	}
+	if c.API != "chat" && c.Model == "" {
+		return nil, errors.New("--api needs --model")
+	}
 	switch {
 	case c.Exec != "":
 		command, err := join.NewCommand(c.Exec, prompt, app.Environ)
@@ -114,7 +119,7 @@ func (c *JoinCmd) source(app *App) (join.Source, error) {
 		}
 		return command, nil
 	case c.Model != "":
-		return join.NewModel(c.Model, c.BaseURL, app.Getenv("OPENAI_API_KEY"), prompt)
+		return join.NewModel(c.Model, c.API, c.BaseURL, app.Getenv, prompt)
 	case c.Endpoint != "":
 		return join.NewForward(c.Endpoint)
 	}

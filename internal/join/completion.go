@@ -20,6 +20,7 @@ const maxToolCalls = 32 // of one completion
 
 // completion collects what a model streams and reports it as events.
 type completion struct {
+	api      modelAPI
 	events   *arenaagent.Events
 	thoughts *pace // reasoning
 	results  *pace // text of the answer
@@ -35,27 +36,14 @@ type toolCall struct {
 	arguments strings.Builder
 }
 
-func newCompletion(events *arenaagent.Events) *completion {
+func newCompletion(api modelAPI, events *arenaagent.Events) *completion {
 	return &completion{
-		events: events, thoughts: newPace(events.Thinking), calls: map[int]*toolCall{},
+		api: api, events: events, thoughts: newPace(events.Thinking), calls: map[int]*toolCall{},
 		results: newPace(func(text string) { events.Intermediate(map[string]string{"text": text}) }),
 	}
 }
 
-// chunk is a part of a streamed completion, or a whole one.
-type chunk struct {
-	Choices []struct {
-		Delta        delta  `json:"delta"`
-		Message      delta  `json:"message"`
-		FinishReason string `json:"finish_reason"`
-	} `json:"choices"`
-	Usage *struct {
-		CompletionTokens int64 `json:"completion_tokens"`
-		TotalTokens      int64 `json:"total_tokens"`
-	} `json:"usage"`
-	Error *problem `json:"error"`
-}
-
+// delta is a part of a message, or a whole one.
 type delta struct {
 	Content          modeltext.Content `json:"content"`
 	ReasoningContent modeltext.Content `json:"reasoning_content"` // vLLM, llama.cpp
@@ -150,26 +138,17 @@ func (c *completion) readStream(in io.Reader) error {
 }
 
 func (c *completion) add(data []byte) error {
-	var part chunk
-	switch err := json.Unmarshal(data, &part); {
+	part, err := c.api.read(data)
+	switch {
 	case !json.Valid(data):
 		return cutOff(err)
 	case err != nil:
 		return fmt.Errorf("read the completion: %w", err)
+	case part.failed != nil:
+		return fmt.Errorf("the completion failed: %s", shorten(string(*part.failed), maxLine))
 	}
-	if part.Error != nil {
-		return fmt.Errorf("the completion failed: %s", shorten(string(*part.Error), maxLine))
-	}
-	if u := part.Usage; u != nil {
-		if c.tokens = u.CompletionTokens; c.tokens == 0 {
-			c.tokens = u.TotalTokens
-		}
-	}
-	if len(part.Choices) == 0 {
-		return nil
-	}
-	c.finish = cmp.Or(part.Choices[0].FinishReason, c.finish)
-	for _, d := range []delta{part.Choices[0].Delta, part.Choices[0].Message} {
+	c.tokens, c.finish = cmp.Or(part.tokens, c.tokens), cmp.Or(part.finish, c.finish)
+	for _, d := range part.deltas {
 		if c.bytes += len(d.Content) + len(d.Reasoning) + len(d.ReasoningContent); c.bytes > maxModelText {
 			return fmt.Errorf("the completion has more than %d bytes", maxModelText)
 		}
@@ -221,7 +200,7 @@ func (c *completion) end() {
 func (c *completion) answer(task *arenaagent.Task) (arenaagent.Answer, error) {
 	text := modeltext.Clean(c.text.String())
 	answer, marked := answerIn(text, task, c.tokens)
-	switch stopped := slices.Contains([]string{"length", "model_length", "max_tokens", "content_filter", "error"}, c.finish); {
+	switch stopped := slices.Contains([]string{"length", "model_length", "max_tokens", "max_output_tokens", "content_filter", "refusal", "error"}, c.finish); {
 	case stopped && !marked, strings.HasPrefix(strings.ToLower(text), "<think"):
 		return arenaagent.Answer{}, cutOff(fmt.Errorf("finish_reason is %q", c.finish))
 	case answer.Value != "" || answer.Raw != nil:

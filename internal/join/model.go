@@ -19,19 +19,16 @@ import (
 	"github.com/agora-arena/agora-go/arenaagent"
 )
 
-// DefaultBaseURL is where models are looked for unless --base-url names another
-// place.
-const DefaultBaseURL = "https://api.openai.com/v1"
-
 const (
 	maxModelText  = 1 << 20         // of one completion
 	modelRetry    = 2 * time.Second // before the second request, unless the endpoint names a time
 	modelAttempts = 3
 )
 
-// Model answers tasks with an OpenAI-compatible chat completion. The key of its
+// Model answers tasks with a completion of a language model. The key of its
 // endpoint goes to that endpoint only.
 type Model struct {
+	api    modelAPI
 	name   string
 	url    string
 	key    string
@@ -40,21 +37,19 @@ type Model struct {
 	form   atomic.Int32 // that the endpoint accepts
 }
 
-// The forms of a request, from the preferred one to the one that every endpoint
-// accepts.
-const (
-	streamWithUsage int32 = iota
-	streamOnly
-	wholeReply
-)
-
-// NewModel returns the source of a model. prompt replaces the default one unless
-// it is empty.
-func NewModel(name, baseURL, key, prompt string) (*Model, error) {
+// NewModel returns the source of a model that is reached over an API: chat,
+// responses or anthropic. Its key is in the environment. prompt replaces the
+// default one unless it is empty.
+func NewModel(name, apiName, baseURL string, getenv func(string) string, prompt string) (*Model, error) {
+	api, known := modelAPIs()[apiName]
+	if !known {
+		return nil, fmt.Errorf("--api: there is no API %q", apiName)
+	}
+	key := getenv(api.key)
 	if baseURL == "" {
-		baseURL = DefaultBaseURL
+		baseURL = api.base
 		if key == "" {
-			return nil, errors.New("--model needs OPENAI_API_KEY in the environment, or --base-url for an endpoint without a key")
+			return nil, fmt.Errorf("--model needs %s in the environment, or --base-url for an endpoint without a key", api.key)
 		}
 	}
 	u, err := url.Parse(baseURL)
@@ -64,31 +59,16 @@ func NewModel(name, baseURL, key, prompt string) (*Model, error) {
 	if prompt == "" {
 		prompt = defaultPrompt
 	}
-	if !strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions") {
-		u = u.JoinPath("chat/completions")
+	if !strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/"+api.path) {
+		u = u.JoinPath(api.path)
 	}
-	return &Model{name: name, url: u.String(), key: key, prompt: prompt, client: newClient()}, nil
+	m := &Model{api: api, name: name, url: u.String(), key: key, prompt: prompt, client: newClient()}
+	m.form.Store(api.first)
+	return m, nil
 }
 
 // Name returns the name of the model without its publisher.
 func (m *Model) Name() string { return path.Base(m.name) }
-
-// chatRequest is the body of a request.
-type chatRequest struct {
-	Model    string        `json:"model"`
-	Messages []chatMessage `json:"messages"`
-	Stream   bool          `json:"stream,omitempty"`
-	Options  *chatOptions  `json:"stream_options,omitempty"`
-}
-
-type chatOptions struct {
-	IncludeUsage bool `json:"include_usage"`
-}
-
-type chatMessage struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
 
 // passingError is an error that another request may not meet: an endpoint that is busy,
 // or a completion that was cut off.
@@ -103,9 +83,8 @@ func (p passingError) Unwrap() error { return p.error }
 // Answer requests one completion. Its streamed text becomes events. Temporary
 // errors are retried while there is time.
 func (m *Model) Answer(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
-	messages := []chatMessage{{"system", m.prompt}, {"user", promptFor(task)}}
 	for attempt := 1; ; attempt++ {
-		answer, err := m.ask(ctx, messages, task, events)
+		answer, err := m.ask(ctx, task, events)
 		if ctx.Err() != nil {
 			return arenaagent.Answer{}, ctx.Err()
 		}
@@ -124,13 +103,13 @@ func (m *Model) Answer(ctx context.Context, task *arenaagent.Task, events *arena
 }
 
 // ask makes one request and reads its completion.
-func (m *Model) ask(ctx context.Context, messages []chatMessage, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
-	resp, err := m.send(ctx, messages)
+func (m *Model) ask(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
+	resp, err := m.send(ctx, promptFor(task))
 	if err != nil {
 		return arenaagent.Answer{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	c := newCompletion(events)
+	c := newCompletion(m.api, events)
 	err = c.read(resp.Body)
 	c.end()
 	if err != nil {
@@ -146,13 +125,9 @@ func (m *Model) ask(ctx context.Context, messages []chatMessage, task *arenaagen
 // send posts a request in the form that the endpoint accepted last. An endpoint
 // that refuses a request may not know stream_options, or streams, so it gets the
 // same request without them; what it then accepts is remembered.
-func (m *Model) send(ctx context.Context, messages []chatMessage) (*http.Response, error) {
+func (m *Model) send(ctx context.Context, task string) (*http.Response, error) {
 	for form := m.form.Load(); ; form++ {
-		request := chatRequest{Model: m.name, Messages: messages, Stream: form < wholeReply}
-		if form == streamWithUsage {
-			request.Options = &chatOptions{IncludeUsage: true}
-		}
-		body, err := json.Marshal(request)
+		body, err := json.Marshal(m.api.body(m.name, m.prompt, task, form))
 		if err != nil {
 			return nil, err
 		}
@@ -178,9 +153,7 @@ func (m *Model) post(ctx context.Context, body []byte) (*http.Response, error) {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	if m.key != "" {
-		req.Header.Set("Authorization", "Bearer "+m.key)
-	}
+	m.api.sign(req.Header, m.key)
 	resp, err := m.client.Do(req)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -207,7 +180,7 @@ func (m *Model) refused(resp *http.Response) error {
 	}
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
-		return fmt.Errorf("%w (check OPENAI_API_KEY)", err)
+		return fmt.Errorf("%w (check %s)", err, m.api.key)
 	case resp.StatusCode == http.StatusNotFound:
 		return fmt.Errorf("%w (check --model and --base-url)", err)
 	case resp.StatusCode == http.StatusTooManyRequests:

@@ -41,12 +41,20 @@ const usage = `{"choices":[],"usage":{"prompt_tokens":90,"completion_tokens":12,
 
 func modelAt(t *testing.T, h http.HandlerFunc) *Model {
 	t.Helper()
-	m, err := NewModel("acme/small-1", serveHTTP(t, h)+"/v1/", "sk-own", "")
+	return modelOver(t, "chat", h)
+}
+
+func modelOver(t *testing.T, api string, h http.HandlerFunc) *Model {
+	t.Helper()
+	m, err := NewModel("acme/small-1", api, serveHTTP(t, h)+"/v1/", env("sk-own"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
+
+// env is an environment in which every key has one value.
+func env(key string) func(string) string { return func(string) string { return key } }
 
 func TestModel_answers(t *testing.T) {
 	t.Parallel()
@@ -141,7 +149,7 @@ func TestModel_fails(t *testing.T) {
 		}
 	}
 	for base, key := range map[string]string{"": "", "api.example/v1": "k"} {
-		if _, err := NewModel("m", base, key, ""); err == nil {
+		if _, err := NewModel("m", "chat", base, env(key), ""); err == nil {
 			t.Errorf("%q with key %q is accepted", base, key)
 		}
 	}
@@ -356,8 +364,76 @@ func TestNewModel_url(t *testing.T) {
 		"https://h/openai/deployments/d?api-version=1":        "https://h/openai/deployments/d/chat/completions?api-version=1",
 		"https://h/d/chat/completions?api-version=2026-01-01": "https://h/d/chat/completions?api-version=2026-01-01",
 	} {
-		if m, err := NewModel("m", base, "k", ""); err != nil || m.url != want {
+		if m, err := NewModel("m", "chat", base, env("k"), ""); err != nil || m.url != want {
 			t.Errorf("%q: %+v, %v; want %s", base, m, err, want)
+		}
+	}
+}
+
+// The APIs of OpenAI's responses and of Anthropic's messages, streamed and whole: the
+// answer, its tokens, why it ended and what failed. Threat M3.
+func TestModel_apis(t *testing.T) {
+	t.Parallel()
+	whole := func(body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }
+	}
+	for _, test := range []struct {
+		name, api string
+		serve     http.HandlerFunc
+		want      string // the answer, else in the error
+		tokens    int64
+	}{
+		{"streamed", "anthropic", streamed(
+			`{"type":"message_start","message":{"content":[],"stop_reason":null,"usage":{"output_tokens":1}}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"Sydney?"}}`, `{"type":"ping"}`,
+			`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"ANSWER: Can"}}`,
+			`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"berra"}}`,
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":12}}`, `{"type":"message_stop"}`), "Canberra", 12},
+		{"whole", "anthropic", whole(`{"type":"message","content":[{"type":"thinking","thinking":"Sydney?"},{"type":"text","text":"Canberra"}],"stop_reason":"end_turn","usage":{"output_tokens":7}}`), "Canberra", 7},
+		{"cut off", "anthropic", streamed(`{"type":"content_block_delta","delta":{"type":"text_delta","text":"The capital is Can"}}`, `{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}`), "cut off", 0},
+		{"overloaded", "anthropic", streamed(`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), "the completion failed: Overloaded", 0},
+		{"wrong key", "anthropic", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(w, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`)
+		}, "invalid x-api-key (check ANTHROPIC_API_KEY)", 0},
+		{"streamed", "responses", streamed(
+			`{"type":"response.created","response":{"status":"in_progress","output":[],"error":null,"incomplete_details":null,"usage":null}}`,
+			`{"type":"response.reasoning_summary_text.delta","delta":"Sydney?"}`,
+			`{"type":"response.output_text.delta","delta":"ANSWER: Can"}`, `{"type":"response.output_text.delta","delta":"berra"}`,
+			`{"type":"response.output_text.done","text":"ANSWER: Canberra"}`,
+			`{"type":"response.completed","response":{"status":"completed","error":null,"output":[{"type":"message","content":[{"type":"output_text","text":"ANSWER: Canberra"}]}],"usage":{"output_tokens":12}}}`), "Canberra", 12},
+		{"whole", "responses", whole(`{"object":"response","status":"completed","error":null,"incomplete_details":null,"output":[{"type":"reasoning","summary":[]},{"type":"message","content":[{"type":"output_text","text":"Canberra"}]}],"usage":{"output_tokens":7}}`), "Canberra", 7},
+		{"cut off", "responses", streamed(`{"type":"response.output_text.delta","delta":"The capital is Can"}`, `{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}`), "cut off", 0},
+		{"failed", "responses", streamed(`{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"out of memory"}}}`), "the completion failed: out of memory", 0},
+		{"error", "responses", streamed(`{"type":"error","code":"x","message":"no quota"}`), "the completion failed: no quota", 0},
+		{"no end", "responses", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprintf(w, "data: %s\n\n", `{"type":"response.output_text.delta","delta":"The capit"}`)
+		}, "cut off", 0},
+	} {
+		got, err := answered(t, modelOver(t, test.api, test.serve), &arenaagent.Task{}, plenty)
+		if err == nil && (got.Value != test.want || got.Tokens != test.tokens) || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s, %s: %+v, %v", test.api, test.name, got, err)
+		}
+	}
+
+	for api, want := range map[string]struct{ path, header, value, body string }{
+		"anthropic": {"/v1/messages", "X-Api-Key", "sk-own", `{"model":"acme/small-1","max_tokens":4096,"system":"Be brief.","messages":[{"role":"user","content":`},
+		"responses": {"/v1/responses", "Authorization", "Bearer sk-own", `{"model":"acme/small-1","instructions":"Be brief.","input":`},
+	} {
+		m := modelOver(t, api, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if r.URL.Path != want.path || r.Header.Get(want.header) != want.value || !strings.HasPrefix(string(body), want.body) || !strings.Contains(string(body), `"stream":true`) {
+				t.Errorf("%s: %s %v %s", api, r.URL, r.Header, body)
+			}
+			if api == "anthropic" && (r.Header.Get("Anthropic-Version") == "" || r.Header.Get("Authorization") != "") {
+				t.Errorf("%v", r.Header)
+			}
+		})
+		m.prompt = "Be brief."
+		_, _ = answered(t, m, &arenaagent.Task{}, plenty)
+		if same, err := NewModel("m", api, m.url, env("k"), ""); err != nil || same.url != m.url {
+			t.Errorf("%s: %v", m.url, err)
 		}
 	}
 }
