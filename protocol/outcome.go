@@ -60,7 +60,7 @@ func failed(f Failure) (Verdict, bool) {
 // byStatus decides by the statuses of AAP, "Error codes", and those that the
 // docs/rules.md adds.
 func byStatus(status int) (Verdict, bool) {
-	v := Verdict{Reason: fmt.Sprintf("status_%d", status), Detail: fmt.Sprintf("the endpoint answered with status %d", status)}
+	v := Verdict{Reason: fmt.Sprintf("status_%d", status), Detail: fmt.Sprintf("the agent answered with status %d", status)}
 	switch status {
 	case http.StatusRequestTimeout:
 		v.Outcome = arena.OutcomeTimeout

@@ -227,6 +227,24 @@ func TestMailer_Deliver_refused(t *testing.T) {
 	})
 }
 
+// The notice to an agent without an endpoint speaks of none.
+func TestMailer_Paused_withoutEndpoint(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []arena.PauseReason{arena.PauseHealth, arena.PauseExpired} {
+		for _, endpoint := range []string{"", "https://ant.example"} {
+			synctest.Test(t, func(t *testing.T) {
+				m, r, s, _ := newMailer(t)
+				r.agent.Endpoint = endpoint
+				m.Paused(t.Context(), r.agent, arena.Pause{Reason: reason})
+				run(t, m, 10*time.Second)
+				if len(s.sent) != 1 || strings.Contains(s.sent[0].Text, "endpoint") != (endpoint != "") {
+					t.Errorf("%s, %q: %+v", reason, endpoint, s.sent)
+				}
+			})
+		}
+	}
+}
+
 // A name with line breaks stays in its line. Threat A9.
 func TestMailer_names(t *testing.T) {
 	t.Parallel()

@@ -75,6 +75,9 @@ There is at most one such mail a day about an agent. To get none, clear
 
 // pauseWords returns why an agent is paused, and what ends the pause.
 func pauseWords(g arena.Agent, reason arena.PauseReason) (why, cure string) {
+	if g.Endpoint == "" && (reason == arena.PauseHealth || reason == arena.PauseExpired) {
+		return "it has not connected to the arena" + because(g) + ".", "start it. The pause ends automatically once it connects."
+	}
 	switch reason {
 	case arena.PauseFailing:
 		return fmt.Sprintf("it failed %d rounds in a row.", g.PauseAfter), "find the failure in its requests, rehearse, and resume it in the console."

@@ -234,6 +234,58 @@ func TestDriver_outcomes(t *testing.T) {
 	}
 }
 
+// A task that waits for input or for authentication is invalid in both versions, in a
+// plain reply, in a stream and when it is polled.
+func TestDriver_waits(t *testing.T) {
+	t.Parallel()
+	type form struct{ plain, update string }
+	for state, forms := range map[string]map[version]form{
+		"input": {
+			v10: {result(task1("INPUT_REQUIRED", `}`)), result(`{"statusUpdate":{"taskId":"t1","contextId":"c1","status":{"state":"TASK_STATE_INPUT_REQUIRED"}}}`)},
+			v03: {
+				result(`{"kind":"task","id":"t1","contextId":"c1","status":{"state":"input-required"}}`),
+				result(`{"kind":"status-update","taskId":"t1","contextId":"c1","final":true,"status":{"state":"input-required"}}`),
+			},
+		},
+		"auth": {
+			v10: {result(task1("AUTH_REQUIRED", `}`)), result(`{"statusUpdate":{"taskId":"t1","contextId":"c1","status":{"state":"TASK_STATE_AUTH_REQUIRED"}}}`)},
+			v03: {
+				result(`{"kind":"task","id":"t1","contextId":"c1","status":{"state":"auth-required"}}`),
+				result(`{"kind":"status-update","taskId":"t1","contextId":"c1","final":true,"status":{"state":"auth-required"}}`),
+			},
+		},
+	} {
+		for v, f := range forms {
+			working, polled := result(task1("WORKING", `}`)), result(task0(strings.ToUpper(state)+"_REQUIRED", `}`))
+			if v == v03 {
+				working, polled = result(`{"kind":"task","id":"t1","contextId":"c1","status":{"state":"working"}}`), f.plain
+			}
+			for name, script := range map[string]struct {
+				streaming bool
+				answer    func(n int, q asked) protocoltest.Behaviour
+			}{
+				"plain":    {false, func(int, asked) protocoltest.Behaviour { return replies(f.plain) }},
+				"streamed": {true, func(int, asked) protocoltest.Behaviour { return events(true, working, f.update) }},
+				"polled": {false, func(n int, _ asked) protocoltest.Behaviour {
+					if n == 1 {
+						return replies(working)
+					}
+					return replies(polled)
+				}},
+			} {
+				t.Run(state+" "+string(v)+" "+name, func(t *testing.T) {
+					t.Parallel()
+					a := newAgent(t, v, script.streaming, script.answer)
+					r := play(t, newDriver(t, &seen{}), protocoltest.NewAttempt(a.URL, enough))
+					if r.Outcome != arena.OutcomeInvalid || r.Reason != "a2a_waiting" || r.Retry || !strings.Contains(r.Detail, state+"-required") {
+						t.Errorf("%+v", r)
+					}
+				})
+			}
+		}
+	}
+}
+
 // A task that is not over is polled until it is. Its status messages become
 // events, each once.
 func TestDriver_polls(t *testing.T) {

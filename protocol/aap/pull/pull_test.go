@@ -228,6 +228,9 @@ func TestDriver_outcomes(t *testing.T) {
 		if r.SentAt.IsZero() || !bytes.Equal(r.Request, k.Task) || r.Unreached {
 			t.Errorf("reply %+v to %s", r, k.Task)
 		}
+		if strings.Contains(r.Detail, "endpoint") {
+			t.Errorf("an agent without an endpoint reads %q", r.Detail)
+		}
 		return r
 	})
 }
