@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -17,6 +18,9 @@ import (
 // maxVoidTurns is how often in a row the network of the arena may break a turn
 // before the match is void.
 const maxVoidTurns = 5
+
+// maxListed is how many legal moves the reason of an illegal one lists.
+const maxListed = 12
 
 // series plays the turn-based games of a match one after the other. The seats
 // change places after each (docs/games.md). A round of the match is a turn of a
@@ -199,17 +203,31 @@ func (g series) Turn(ctx context.Context, p Position) (arena.Turn, error) {
 // Closing returns Decides: Check has read the moves.
 func (series) Closing(arena.Settings) Closing { return Decides }
 
-// Check returns why the rules refuse a move.
+// Check returns why the rules refuse a move, with the legal moves where they are
+// few.
 func (g series) Check(ctx context.Context, p Position, r Reply) (string, error) {
 	s, err := progressOf(p)
 	if err != nil {
 		return "", err
 	}
-	_, err = g.parse(ctx, s, s.player(r.Seat, len(p.Seats)), r)
-	if illegal, ok := errors.AsType[*rules.IllegalError](err); ok {
+	player := s.player(r.Seat, len(p.Seats))
+	_, err = g.parse(ctx, s, player, r)
+	illegal, ok := errors.AsType[*rules.IllegalError](err)
+	switch {
+	case !ok:
+		return "", err
+	case p.Settings.Game.HideLegal:
 		return illegal.Reason, nil
 	}
-	return "", err
+	at, err := g.rules.Position(ctx, s.State)
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(at.ToAct, func(a rules.ToAct) bool { return a.Player == player })
+	if i < 0 || len(at.ToAct[i].Legal) == 0 || len(at.ToAct[i].Legal) > maxListed {
+		return illegal.Reason, nil
+	}
+	return illegal.Reason + "; legal moves: " + strings.Join(at.ToAct[i].Legal, ", "), nil
 }
 
 // parse returns the move of a reply in its canonical form.
@@ -219,10 +237,8 @@ func (g series) parse(ctx context.Context, s progress, player int, r Reply) (str
 		return "", rules.Illegalf("no answer")
 	case arena.Forfeits(r.Reason):
 		return "", rules.Illegalf("the answer exceeds a limit: %s", r.Reason)
-	case len(r.Text) > rules.MaxMove:
-		return "", rules.Illegalf("a move has at most %d bytes", rules.MaxMove)
 	}
-	return g.rules.Parse(ctx, s.State, player, r.Text)
+	return g.readMove(ctx, s.State, player, r.Text)
 }
 
 // Ask returns nil: the rules decide.

@@ -258,7 +258,7 @@ func TestSeries_seatsChangePlaces(t *testing.T) {
 // A seat without a legal move loses the game if the game has no default move.
 func TestSeries_forfeits(t *testing.T) {
 	t.Parallel()
-	for _, answer := range []string{"timeout", "invalid", "8", "column 1"} {
+	for _, answer := range []string{"timeout", "invalid", "8", "column 8"} {
 		tb := newTable(t, 2, arena.GameSpec{Name: "connect_four", Games: 1})
 		tb.play("1")
 		tb.play(answer)
@@ -348,7 +348,7 @@ func TestSeries_Check(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t, 2, arena.GameSpec{Name: "connect_four", Games: 1})
 	p := game.NewPosition(tb.m, arena.Round{No: 1}, tb.state)
-	for text, want := range map[string]string{"4": "", " 4\n": "", "9": "a move is the number of a column, 1 to 7"} {
+	for text, want := range map[string]string{"4": "", " 4\n": "", "9": "a move is the number of a column, 1 to 7; legal moves: 1, 2, 3, 4, 5, 6, 7"} {
 		refused, err := tb.g.Check(t.Context(), p, game.Reply{Outcome: arena.OutcomeAnswered, Text: text})
 		if err != nil || refused != want {
 			t.Errorf("%q: %q, %v", text, refused, err)

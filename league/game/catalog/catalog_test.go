@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/league/game/catalog"
 	"github.com/agora-arena/arena/league/game/playout"
 	"github.com/agora-arena/arena/league/game/rules"
@@ -100,6 +101,50 @@ func TestCatalog_Nim(t *testing.T) {
 	report, err := playout.Check(t.Context(), nim(), nim(), playout.Options{Games: 10})
 	if err != nil || !report.OK() || report.Games != 10 {
 		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// Moves are read as people write them, as in TestSeries_readsMoves.
+func TestCatalog_readsMoves(t *testing.T) {
+	t.Parallel()
+	const refused = ""
+	for name, texts := range map[string]map[string]string{
+		"tic_tac_toe": {
+			"5": "5", "5.": "5", "cell 5": "5", "1,3": "3", "1, 3": "3", "2 1": "4", "(1,3)": "3", "[3,2]": "8", "row 2, column 3": "6", "I take 3": "3", "**2,2**": "5", "2. cell 9": "9",
+			"0": refused, "10": refused, "13": refused, "4,1": refused, "1.3": refused, "1 or 3": refused, "1 2 3": refused, "five": refused,
+		},
+		"iterated_prisoners_dilemma": {
+			"C": "cooperate", "d": "defect", "Cooperate": "cooperate", "I cooperate": "cooperate", "I choose to defect.": "defect", "**C**": "cooperate", "ANSWER: D": "defect", "I will cooperate!": "cooperate",
+			"C or D": refused, "CD": refused, "I will not defect": refused, "cooperate\ndefect": refused, "co": refused,
+		},
+		"colonel_blotto": {
+			"20,20,20,20,20": "20,20,20,20,20", "[40, 30, 20, 10, 0]": "40,30,20,10,0", "20 20 20 20 20": "20,20,20,20,20", "20\n20\n20\n20\n20": "20,20,20,20,20", "I play 20, 20, 20, 20, 20.": "20,20,20,20,20",
+			"100": refused, "20,20,20,20": refused, "30,20,20,20,20": refused,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			settings := arena.Settings{Game: &arena.GameSpec{Name: name, Games: 1}}
+			g, err := game.For(t.Context(), newCatalog(t, nil), settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := game.Position{Settings: settings, Seats: []arena.Seat{{No: 0, AgentID: "ag_0", State: arena.SeatActive}, {No: 1, AgentID: "ag_1", State: arena.SeatActive}}, Round: 1}
+			if p.State, err = g.Init(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+			for text, want := range texts {
+				reply := game.Reply{Outcome: arena.OutcomeAnswered, Text: text}
+				why, err := g.Check(t.Context(), p, reply)
+				if err != nil || (why == "") != (want != refused) {
+					t.Errorf("%q: refused as %q, %v; want %q", text, why, err, want)
+				}
+				result, err := g.Close(t.Context(), p, []game.Reply{reply}, nil)
+				if err != nil || result.Closed.Moves[0].Move != want {
+					t.Errorf("%q is %+v, %v; want %q", text, result.Closed.Moves, err, want)
+				}
+			}
+		})
 	}
 }
 

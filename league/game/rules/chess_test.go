@@ -112,15 +112,19 @@ func TestChess_notation(t *testing.T) { //nolint:paralleltest // the library rea
 		fen, want string
 		texts     []string
 	}{
-		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "Nf3", []string{"Nf3", " Nf3 ", "g1f3", "Ng1f3", "Ngf3", "N1f3", "Nf3+", "Nf3!?", "g1-f3", "Ng1-f3"}},
-		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "e4", []string{"e4", "e2e4", "e2-e4", "Pe4", "e4!"}},
+		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "Nf3", []string{"Nf3", " Nf3 ", "g1f3", "Ng1f3", "Ngf3", "N1f3", "Nf3+", "Nf3!?", "g1-f3", "Ng1-f3", "nf3", "NF3", "G1F3", "ngf3"}},
+		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "e4", []string{"e4", "e2e4", "e2-e4", "Pe4", "e4!", "E4", "E2E4", "pe4"}},
 		{"rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq d6 0 2", "exd5", []string{"exd5", "ed5", "e4d5", "e4xd5", "e4:d5", "Pxd5"}},
 		{"rnbqkbnr/ppp1pppp/8/8/3pP3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 3", "dxe3", []string{"dxe3", "de3", "d4e3", "dxe3e.p.", "dxe3 e.p.", "dxe3 ep"}},
-		{"r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "O-O", []string{"O-O", "0-0", "e1g1", "O-O+"}},
-		{"r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 1", "O-O-O", []string{"O-O-O", "0-0-0", "e8c8"}},
-		{"7k/4P3/8/8/8/8/8/K7 w - - 0 1", "e8=Q+", []string{"e8=Q+", "e8=Q", "e8Q", "e7e8q", "e7e8Q", "e8q", "e7-e8=Q"}},
+		{"r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "O-O", []string{"O-O", "0-0", "e1g1", "O-O+", "o-o", "E1G1"}},
+		{"r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 1", "O-O-O", []string{"O-O-O", "0-0-0", "e8c8", "o-o-o"}},
+		{"7k/4P3/8/8/8/8/8/K7 w - - 0 1", "e8=Q+", []string{"e8=Q+", "e8=Q", "e8Q", "e7e8q", "e7e8Q", "e8q", "e7-e8=Q", "e8(Q)", "E8=Q"}},
 		{"7k/4P3/8/8/8/8/8/K7 w - - 0 1", "e8=N", []string{"e8=N", "e8N", "e7e8n", "e8=N+"}},
-		{"4k3/8/8/8/8/8/8/KN3N2 w - - 0 1", "Nbd2", []string{"Nbd2", "Nb1d2", "b1d2"}},
+		{"4k3/8/8/8/8/8/8/KN3N2 w - - 0 1", "Nbd2", []string{"Nbd2", "Nb1d2", "b1d2", "nbd2"}},
+		// Both captures are legal: SAN as it stands decides.
+		{"4k3/8/8/8/8/2n5/1P1B4/4K3 w - - 0 1", "bxc3", []string{"bxc3", "bc3"}},
+		{"4k3/8/8/8/8/2n5/1P1B4/4K3 w - - 0 1", "Bxc3", []string{"Bxc3"}},
+		{"4k3/8/8/8/8/2n5/3B4/4K3 w - - 0 1", "Bxc3", []string{"bxc3", "bc3", "BXC3"}}, // only the bishop can
 	} {
 		st, pos := chessPosition(t, c.fen)
 		player := 0
@@ -138,10 +142,27 @@ func TestChess_notation(t *testing.T) { //nolint:paralleltest // the library rea
 		{"7k/4P3/8/8/8/8/8/K7 w - - 0 1", "e8", "a promotion names its piece, as in e8=Q+"},
 		{"7k/4P3/8/8/8/8/8/K7 w - - 0 1", "e7e8", "a promotion names its piece, as in e8=Q+"},
 		{"7k/4P3/8/8/8/8/8/K7 w - - 0 1", "e8=K", "SAN"},
-		{"r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "Kg1", "not legal"},
-		{"4k3/8/8/8/8/8/8/R3K2r w Q - 0 1", "O-O-O", "not legal"}, // in check
-		{"4k3/8/8/8/1b6/8/3N4/4K3 w - - 0 1", "Nf3", "not legal"}, // pinned
-		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "e5", "e5 is not legal in this position"},
+		{"r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "Kg1", "the king on e1 cannot go to g1"},
+		{"4k3/8/8/8/8/2n5/1P1B4/4K3 w - - 0 1", "BXC3", "BXC3 is ambiguous"},
+		{"4k3/8/8/8/8/2n5/1P6/4K3 w - - 0 1", "Bxc3", "you have no bishop"},     // a capital is no pawn
+		{"4k3/8/8/8/8/8/4P3/B3K3 w - - 0 1", "b1c3", "there is no piece on b1"}, // and not the bishop of rank 1
+		{"4k3/8/8/8/8/8/8/R3K2r w Q - 0 1", "O-O-O", "your king is in check, and may not castle"},
+		{"r3k2r/8/8/8/8/8/8/R3K2R w kq - 0 1", "O-O", "you cannot castle to that side any more"},
+		{"4k3/8/8/8/8/8/8/RN2K3 w Q - 0 1", "O-O-O", "there are pieces between king and rook"},
+		{"3rk3/8/8/8/8/8/8/R3K3 w Q - 0 1", "O-O-O", "the king would pass or reach an attacked square"},
+		{"4k3/8/8/8/8/8/3PP3/R3K2r w Q - 0 1", "d4", "your king is in check, and d4 does not end that"},
+		{"4k3/8/8/8/8/8/8/r3K3 w - - 0 1", "Kd1", "the king would be in check on d1"},
+		{"4k3/8/8/8/1b6/8/3N4/4K3 w - - 0 1", "Nf3", "the knight on d2 is pinned: without it your king is in check"},
+		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "e5", "no pawn of yours can go to e5"},
+		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "Bc4", "the way of the bishop to c4 is blocked"},
+		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "Ra2", "your own pawn is on a2"},
+		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "e7e5", "the pawn on e7 is not yours"},
+		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "e4e5", "there is no piece on e4"},
+		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "e2e5", "the pawn on e2 cannot go to e5"},
+		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "Nd5", "no knight of yours can go to d5"},
+		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "exd3", "the pawn on e2 cannot go to d3"},
+		{"4k3/8/8/4p3/4P3/8/8/4K3 w - - 0 1", "e5", "the way of the pawn to e5 is blocked"},
+		{"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", "Qd4", "you have no queen"},
 		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "e4\u202e", "SAN"},
 		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "е4", "SAN"}, // Cyrillic
 		{"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "resign", "SAN"},

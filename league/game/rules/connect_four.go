@@ -3,6 +3,7 @@ package rules
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,18 +61,24 @@ func (g connectFour) Position(_ context.Context, st State) (Position, error) {
 	return p, nil
 }
 
+// fourMove matches the number of a column.
+var fourMove = regexp.MustCompile(`^(?i)\s*(?:column|col\.?|#)?\s*([1-7])\s*$`)
+
 func (g connectFour) Parse(_ context.Context, st State, player int, text string) (string, error) {
 	b, err := fourBoard(st)
 	if err != nil {
 		return "", err
 	}
-	column, err := strconv.Atoi(strings.TrimSpace(text))
+	column := 0
+	if parts := fourMove.FindStringSubmatch(text); parts != nil {
+		column = int(parts[1][0] - '0')
+	}
 	switch {
 	case len(b.line) > 0 || len(b.moves) == fourRows*fourColumns:
 		return "", Illegalf("the game is over")
 	case player != len(b.moves)%2:
 		return "", Illegalf("it is the other player's turn")
-	case err != nil || column < 1 || column > fourColumns:
+	case column == 0:
 		return "", Illegalf("a move is the number of a column, 1 to %d", fourColumns)
 	case b.height[column-1] == fourRows:
 		return "", Illegalf("column %d is full", column)

@@ -125,10 +125,14 @@ func (s *kuhn) parse(player int, text string) (string, error) {
 		return "", Illegalf("the game is over")
 	case player != s.acts():
 		return "", Illegalf("it is the other player's turn")
-	case !slices.Contains(s.legal(), action):
-		return "", Illegalf("a move is %s", strings.Join(s.legal(), " or "))
+	case slices.Contains(s.legal(), action):
+		return action, nil
+	case action == "fold" || action == "call":
+		return "", Illegalf("there is no bet to %s", action)
+	case action == "check" || action == "bet":
+		return "", Illegalf("after a bet you fold or call")
 	}
-	return action, nil
+	return "", Illegalf("a move is %s", strings.Join(s.legal(), " or "))
 }
 
 // outcome returns the winner of the hand and the chips won from the other player, 0

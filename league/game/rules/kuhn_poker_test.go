@@ -80,9 +80,12 @@ func TestKuhnPoker_takesTurns(t *testing.T) {
 func TestKuhnPoker_refuses(t *testing.T) {
 	t.Parallel()
 	p := begin(t, rules.KuhnPoker(), rules.Start{Seed: 3, Players: 2})
-	for _, text := range []string{"", "call", "fold", "pass", "check bet", "chec\u212a", "check\u202e", strings.Repeat("check", 1<<18)} { // U+212A is k in lower case
+	for _, text := range []string{"", "pass", "check bet", "chec\u212a", "check\u202e", strings.Repeat("check", 1<<18)} { // U+212A is k in lower case
 		if _, err := rules.KuhnPoker().Parse(t.Context(), p.state(), 0, text); !isIllegal(err) || err.Error() != "a move is check or bet" {
 			t.Errorf("%.20q: %v", text, err)
 		}
+	}
+	if _, err := rules.KuhnPoker().Parse(t.Context(), p.state(), 0, "call"); !isIllegal(err) || err.Error() != "there is no bet to call" {
+		t.Errorf("call: %v", err)
 	}
 }

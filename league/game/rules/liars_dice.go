@@ -198,17 +198,30 @@ func (s *dice) lowest() int {
 	return 1
 }
 
-// diceBidForm matches a bid.
-var diceBidForm = regexp.MustCompile(`^([0-9]{1,2}) ?[x ] ?([0-9])$`)
+// diceBidForm matches a bid: a number and a face, as digits or as words.
+var diceBidForm = regexp.MustCompile(`^([0-9]{1,2}|[a-z]+) ?[x, ] ?([0-9]|[a-z]+?)(?:'?s)?$`)
+
+// diceWords are the words for the faces and for as many dice. Their plurals end in
+// s.
+func diceWords() []string { return []string{"one", "two", "three", "four", "five", "six"} }
 
 func parseBid(text string) (diceBid, bool) {
 	parts := diceBidForm.FindStringSubmatch(text)
 	if parts == nil {
 		return diceBid{}, false
 	}
-	count, err1 := strconv.Atoi(parts[1])
-	face, err2 := strconv.Atoi(parts[2])
-	return diceBid{count, face}, err1 == nil && err2 == nil
+	var numbers [2]int
+	for i, part := range parts[1:] {
+		part = strings.Replace(part, "sixe", "six", 1) // of sixes
+		if n := slices.Index(diceWords(), part); n >= 0 {
+			numbers[i] = n + 1
+		} else if n, err := strconv.Atoi(part); err == nil {
+			numbers[i] = n
+		} else {
+			return diceBid{}, false
+		}
+	}
+	return diceBid{numbers[0], numbers[1]}, true
 }
 
 func (s *dice) parse(player int, text string) (string, error) {
@@ -220,11 +233,11 @@ func (s *dice) parse(player int, text string) (string, error) {
 	}
 	move := word(text)
 	n := len(s.Bids)
-	if move == diceChallenge {
+	if slices.Contains([]string{diceChallenge, "call " + diceChallenge, "challenge"}, move) {
 		if n == 0 {
 			return "", Illegalf("there is no bid to challenge")
 		}
-		return move, nil
+		return diceChallenge, nil
 	}
 	bid, ok := parseBid(move)
 	switch {

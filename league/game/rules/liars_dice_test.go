@@ -127,7 +127,7 @@ func TestLiarsDice_ends(t *testing.T) {
 	}
 }
 
-func TestLiarsDice_refuses(t *testing.T) {
+func TestLiarsDice_parse(t *testing.T) {
 	t.Parallel()
 	p := begin(t, rules.LiarsDice(), rules.Start{Seed: 1, Players: 2, Options: map[string]int{"dice": 2}})
 	check := func(text, reason string) {
@@ -140,10 +140,20 @@ func TestLiarsDice_refuses(t *testing.T) {
 	check("1 1", "the face of a bid is 2 to 6")
 	check("5 2", "the number of a bid is 1 to 4, as there are 4 dice")
 	check("0 2", "the number of a bid is 1 to 4, as there are 4 dice")
+	for _, text := range []string{"2 3", "2 3s", "2x3", "2, 3", "two threes", "2 threes", "Two Threes"} {
+		if move := p.parse(t, p.position(t).ToAct[0].Player, text); move != "2 3" {
+			t.Errorf("%q is read as %q", text, move)
+		}
+	}
 	bid(t, p, "2 3")
+	for _, text := range []string{"liar", "Liar", "call liar", "challenge"} {
+		if move := p.parse(t, p.position(t).ToAct[0].Player, text); move != "liar" {
+			t.Errorf("%q is read as %q", text, move)
+		}
+	}
 	check("2 3", "a bid must be above 2 3: more dice, or as many with a higher face")
 	check("1 6", "a bid must be above 2 3: more dice, or as many with a higher face")
-	for _, text := range []string{"3", "3 5 1", "+3 5", "3.0 5", "three fives", "३ ५"} {
+	for _, text := range []string{"3", "3 5 1", "+3 5", "3.0 5", "three sevens", "35", "3 of 5", "३ ५"} {
 		check(text, "a move is a bid of two numbers, such as 3 5 for at least three fives, or the word liar")
 	}
 }

@@ -298,17 +298,11 @@ func listed(a rules.ToAct, text string) (string, error) {
 			found = m
 		}
 	}
-	switch {
-	case found != "":
-		return found, nil
-	case len(a.Legal) <= maxShown:
-		return "", rules.Illegalf("a move is one of %s", strings.Join(a.Legal, ", "))
+	if found == "" {
+		return "", rules.Illegalf("the answer is not a legal move")
 	}
-	return "", rules.Illegalf("a move is one of %s and %d others", strings.Join(a.Legal[:maxShown], ", "), len(a.Legal)-maxShown)
+	return found, nil
 }
-
-// maxShown is how many legal moves the reason of an illegal one lists.
-const maxShown = 30
 
 // maxReason is the length of a script's reason, in bytes.
 const maxReason = 500

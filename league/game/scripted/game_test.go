@@ -64,7 +64,7 @@ func TestGame(t *testing.T) {
 			t.Errorf("%q is read as %q, %v", text, got, err)
 		}
 	}
-	for text, want := range map[string]string{"c": "a move is one of a, B, 7", "": "one of", strings.Repeat("a", 1<<20): "at most 4096 bytes", "\xff": "UTF-8"} {
+	for text, want := range map[string]string{"c": "the answer is not a legal move", "": "not a legal move", strings.Repeat("a", 1<<20): "at most 4096 bytes", "\xff": "UTF-8"} {
 		_, err := g.Parse(t.Context(), st, 0, text)
 		if illegal, ok := errors.AsType[*rules.IllegalError](err); !ok || !strings.Contains(illegal.Reason, want) {
 			t.Errorf("%.20q: %v, want %q", text, err, want)

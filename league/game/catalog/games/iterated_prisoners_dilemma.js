@@ -18,6 +18,11 @@ function turn(state) {
   return [{ player: 0, legal }, { player: 1, legal }];
 }
 
+function parse(state, player, text) {
+  const choice = legal.find((word) => text.toLowerCase() === word || text.toLowerCase() === word[0]);
+  return choice || { error: 'a move is cooperate or defect' };
+}
+
 function move(state, moves) {
   state.played = state.played.map((line, p) => line + (moves[p] === 'cooperate' ? 'C' : 'D'));
 }

@@ -19,6 +19,15 @@ function turn(state) {
   return { player: next(state), legal: free(state) };
 }
 
+// A cell may be its number, or its row and column.
+function parse(state, player, text) {
+  const cell = /^(?:cell\s*)?([1-9])$/i.exec(text);
+  const at = /^(?:row\s*)?([1-3])(?:\s*[,;]\s*|\s+)(?:column\s*)?([1-3])$/i.exec(text);
+  if (!cell && !at) return { error: 'a move is the number of a free cell, or its row and column, such as 2,3' };
+  const number = cell ? Number(cell[1]) : 3 * (Number(at[1]) - 1) + Number(at[2]);
+  return free(state).includes(number) ? String(number) : { error: `cell ${number} is taken` };
+}
+
 function move(state, moves) {
   const player = next(state), cell = Number(moves[player]) - 1;
   state.cells[cell] = marks[player];
@@ -35,7 +44,7 @@ function view(state, player) {
   return {
     text: `Tic-tac-toe. Three of your marks in a row, column or diagonal win. You play ${you}, and it is your turn.\n\n`
       + `${board.join('\n')}\n\nCells are numbered from 1 at the top left, row by row, to 9 at the bottom right. `
-      + `Answer with the number of a free cell: ${free(state).join(', ')}.`,
+      + `Answer with the number of a free cell: ${free(state).join(', ')}; or with its row and column, such as 2,3.`,
     observation: { board, you },
   };
 }
