@@ -250,11 +250,13 @@ type Turn struct {
 
 // Prompt is the task of a round as one seat receives it.
 type Prompt struct {
-	Seat        int             `json:"seat"` // Seat.No
-	Description string          `json:"description"`
-	Options     []string        `json:"options,omitempty"`
-	Observation json.RawMessage `json:"observation,omitempty"` // an object: the position as programs read it
-	Bank        time.Duration   `json:"bank,omitempty"`        // what the seat has after the time limit of the round
+	Seat        int      `json:"seat"` // Seat.No
+	Description string   `json:"description"`
+	Options     []string `json:"options,omitempty"`
+	// OutputFormat is that of the answer; "": the task's own.
+	OutputFormat string          `json:"output_format,omitempty"`
+	Observation  json.RawMessage `json:"observation,omitempty"` // an object: the position as programs read it
+	Bank         time.Duration   `json:"bank,omitempty"`        // what the seat has after the time limit of the round
 }
 
 // IsZero reports whether the turn adds nothing to the round's task.
@@ -272,6 +274,7 @@ func (r Round) Prompt(seat int) (t Task, ok bool) {
 		if p.Seat == seat {
 			t = r.Task
 			t.Description, t.Options, t.Observation, t.Answers, t.Cases = p.Description, p.Options, p.Observation, nil, nil
+			t.OutputFormat = cmp.Or(p.OutputFormat, t.OutputFormat)
 			return t, true
 		}
 	}

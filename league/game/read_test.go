@@ -98,3 +98,26 @@ func TestSeries_refusalListsMoves(t *testing.T) {
 		}
 	}
 }
+
+// A game whose moves are JSON says so in its tasks, and a wrong object gets the
+// second chance.
+func TestSeries_jsonMoves(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t, 2, arena.GameSpec{Name: "negotiation", Games: 1})
+	round := arena.Round{Task: arena.Task{ID: "tk"}, Turn: tb.turn}
+	if task, ok := round.Prompt(0); !ok || task.OutputFormat != "json" || task.ID != "tk" {
+		t.Errorf("%+v", task)
+	}
+	for text, want := range map[string]string{
+		`{"say":"hi"}`: `{"say":"hi"}`, `{"answer":{"say":"hi"}}`: `{"say":"hi"}`, "Let me greet them.\n```json\n{\n  \"say\": \"hi\"\n}\n```": `{"say":"hi"}`,
+		"ANSWER: {\"say\": \"hi\"}": `{"say":"hi"}`, `{"speak":"hi"}`: "", `["hi"]`: "", "hi": "", "{\"say\":\"a\"}\n{\"say\":\"b\"}": "",
+	} {
+		if move, why := tb.accepted(text); move != want || (why == "") != (want != "") {
+			t.Errorf("%q is %q (%s), want %q", text, move, why, want)
+		}
+	}
+	tb = newTable(t, 2, arena.GameSpec{Name: "connect_four", Games: 1})
+	if format := tb.turn.Prompts[0].OutputFormat; format != "" {
+		t.Errorf("moves of connect four have the format %q", format)
+	}
+}

@@ -184,7 +184,7 @@ func (g series) Turn(ctx context.Context, p Position) (arena.Turn, error) {
 		if p.Seats[seat].State != arena.SeatActive {
 			continue
 		}
-		prompt := arena.Prompt{Seat: p.Seats[seat].No, Description: a.Text, Options: a.Legal, Observation: a.Observation, Bank: s.Banks[seat]}
+		prompt := arena.Prompt{Seat: p.Seats[seat].No, Description: a.Text, Options: a.Legal, OutputFormat: info.OutputFormat, Observation: a.Observation, Bank: s.Banks[seat]}
 		if spec.HideLegal {
 			prompt.Options = nil
 		}

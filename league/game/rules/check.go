@@ -48,6 +48,8 @@ func CheckInfo(i Info) error {
 		return errors.New("info.min_seats and info.max_seats must be 1 to 16, the smaller first")
 	case i.MaxTurns < 1 || i.MaxTurns > 10_000:
 		return errors.New("info.max_turns must be 1 to 10000")
+	case i.OutputFormat != "" && i.OutputFormat != OutputJSON:
+		return fmt.Errorf("info.output_format must be %s, or absent for text", OutputJSON)
 	case len(i.Options) > 20:
 		return fmt.Errorf("info.options has %d options, at most 20 are allowed", len(i.Options))
 	}

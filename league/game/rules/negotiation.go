@@ -50,7 +50,7 @@ type dealMove struct {
 
 func (negotiation) Info() Info {
 	return Info{
-		Name: "negotiation", Title: "Negotiation", Version: "1", MinPlayers: 2, MaxPlayers: 2, Deals: true, Hidden: true, MaxTurns: dealMaxTurns,
+		Name: "negotiation", Title: "Negotiation", Version: "1", MinPlayers: 2, MaxPlayers: 2, Deals: true, Hidden: true, MaxTurns: dealMaxTurns, OutputFormat: OutputJSON,
 		Options: []Option{{
 			Name: "turns", Help: "Messages of both players together after which there is no agreement.", Default: dealTurns, Min: 2, Max: dealMaxTurns,
 		}},

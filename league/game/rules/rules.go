@@ -8,6 +8,9 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
+// OutputJSON is the output format of games whose moves are JSON.
+const OutputJSON = "json"
+
 // Limits on what the rules of a game return.
 const (
 	MaxState = 256 << 10 // of a state, in bytes
@@ -50,6 +53,9 @@ type Info struct {
 	Hidden     bool     `json:"hidden"`    // a player knows what others must not see before the end
 	MaxTurns   int      `json:"max_turns"` // every game ends within this many turns
 	Options    []Option `json:"options"`
+	// OutputFormat is that of the tasks: "json" lets a move be an object or a list,
+	// which Parse gets as compact JSON. "": text.
+	OutputFormat string `json:"output_format,omitempty"`
 }
 
 // Option is a setting of a game with an integer value. A yes-or-no option is 0 or 1.

@@ -1,6 +1,6 @@
 // Colonel Blotto (docs/games/colonel_blotto.md).
 const info = {
-  name: 'colonel_blotto', title: 'Colonel Blotto', version: '1', min_seats: 2, max_seats: 2, max_turns: 1,
+  name: 'colonel_blotto', title: 'Colonel Blotto', version: '1', min_seats: 2, max_seats: 2, max_turns: 1, output_format: 'json',
   options: [
     { name: 'battlefields', help: 'Battlefields to fight for.', default: 5, min: 2, max: 20 },
     { name: 'troops', help: 'Troops of each player.', default: 100, min: 1, max: 1000 },
@@ -54,7 +54,7 @@ function view(state, player) {
   return {
     text: `Colonel Blotto. You and your opponent each have ${troops} troops and place them on ${battlefields} battlefields at the same time. `
       + 'More troops win a battlefield; equal troops win it for nobody. The player who wins more battlefields wins the game.\n\n'
-      + `Answer with your troops on each battlefield: ${battlefields} whole numbers separated by commas, with the sum ${troops}.`,
+      + `Answer with your troops on each battlefield: a list of ${battlefields} whole numbers with the sum ${troops}, as JSON or separated by commas.`,
     observation: { battlefields, troops },
   };
 }
