@@ -36,6 +36,7 @@ type progress struct {
 	Banks []time.Duration `json:"banks,omitempty"` // by seat
 	Void  int             `json:"void,omitempty"`  // turns in a row that did not count
 
+	Moves  []rules.Move        `json:"moves,omitempty"`  // of the game so far
 	First  int                 `json:"first"`            // the player who had the first move of the game; -1: several had, or none yet
 	Missed []arena.RoundResult `json:"missed,omitempty"` // by seat: why the first default move of the game was played for it
 	Ended  []ended             `json:"ended,omitempty"`  // the games that are over
@@ -47,6 +48,7 @@ type ended struct {
 	Order  []arena.TurnOrder   `json:"order"`
 	Points []arena.Points      `json:"points"`
 	Causes []arena.RoundResult `json:"causes"`
+	Moves  []rules.Move        `json:"moves,omitempty"` // of the latest games, for their observations
 }
 
 // player returns the number of a seat in the game, and seat the reverse.
@@ -101,7 +103,7 @@ func (g series) setup(ctx context.Context, p Position, s *progress) (err error) 
 	if spec.Duplicate && g.rules.Info().Deals {
 		deal /= len(p.Seats)
 	}
-	s.Turn, s.First, s.Missed = 0, -1, nil
+	s.Turn, s.First, s.Missed, s.Moves = 0, -1, nil, nil
 	s.State, err = g.rules.Setup(ctx, rules.Start{Seed: dealSeed(p.Seed, deal), Players: len(p.Seats), Options: spec.Options})
 	if err != nil {
 		return fmt.Errorf("set up game %d: %w", s.Game+1, err)
@@ -184,7 +186,13 @@ func (g series) Turn(ctx context.Context, p Position) (arena.Turn, error) {
 		if p.Seats[seat].State != arena.SeatActive {
 			continue
 		}
-		prompt := arena.Prompt{Seat: p.Seats[seat].No, Description: a.Text, Options: a.Legal, OutputFormat: info.OutputFormat, Observation: a.Observation, Bank: s.Banks[seat]}
+		observation, err := s.observation(p, a)
+		if err != nil {
+			return arena.Turn{}, err
+		}
+		prompt := arena.Prompt{
+			Seat: p.Seats[seat].No, Description: s.intro(p, a.Player) + "\n\n" + a.Text, Options: a.Legal, OutputFormat: info.OutputFormat, Observation: observation, Bank: s.Banks[seat],
+		}
 		if spec.HideLegal {
 			prompt.Options = nil
 		}
@@ -286,6 +294,7 @@ func (g series) play(ctx context.Context, p Position, s *progress, at rules.Posi
 		if s.Turn == 0 && len(at.ToAct) == 1 {
 			s.First = at.ToAct[0].Player
 		}
+		s.Moves = append(s.Moves, moves...)
 		var points []arena.Points
 		if len(forfeits) > 0 {
 			points = forfeited(len(p.Seats), forfeits)
@@ -399,7 +408,7 @@ func (s *progress) miss(seat, n int, cause arena.RoundResult, forfeits bool) {
 // end returns how the game under way ends. The seats that did not forfeit a
 // forfeited game have no cause.
 func (s progress) end(n int, points []arena.Points, forfeits []int) ended {
-	e := ended{End: arena.GamePlayedOut, Order: make([]arena.TurnOrder, n), Points: make([]arena.Points, n), Causes: make([]arena.RoundResult, n)}
+	e := ended{Moves: s.Moves, End: arena.GamePlayedOut, Order: make([]arena.TurnOrder, n), Points: make([]arena.Points, n), Causes: make([]arena.RoundResult, n)}
 	switch {
 	case len(forfeits) > 0:
 		e.End = arena.GameForfeit
@@ -448,11 +457,12 @@ func (g series) next(ctx context.Context, p Position, s *progress, points []aren
 			result.Awards[seat] += e.Points[seat]
 		}
 		s.Ended = append(s.Ended, e)
+		s.forget()
 		s.Game++
 	}
 	award(s.end(n, points, forfeits))
 	for n == 2 && len(gone) == 1 && s.Game < p.Settings.Game.Games {
-		s.First, s.Missed = -1, nil
+		s.First, s.Missed, s.Moves = -1, nil, nil
 		for seat := range gone {
 			s.miss(seat, n, arena.RoundResult(arena.OutcomeUnavailable), true)
 			forfeits = []int{s.player(seat, n)}
@@ -469,36 +479,4 @@ func (g series) next(ctx context.Context, p Position, s *progress, points []aren
 // someoneActs reports whether a player acts whose agent is present.
 func (g series) someoneActs(at rules.Position, s progress, p Position, gone map[int]bool) bool {
 	return slices.ContainsFunc(at.ToAct, func(a rules.ToAct) bool { return !gone[s.seat(a.Player, len(p.Seats))] })
-}
-
-// public returns the position of a game with its place in the series. points are
-// the points by player of a game that is over.
-func (s progress) public(p Position, at rules.Position, points []arena.Points) (json.RawMessage, error) {
-	var shown map[string]json.RawMessage
-	if err := json.Unmarshal(at.Public, &shown); err != nil {
-		return nil, fmt.Errorf("decode a public state: %w", err)
-	}
-	n := len(p.Seats)
-	players := make([]string, n)
-	for seat := range p.Seats {
-		players[s.player(seat, n)] = p.Seats[seat].AgentID
-	}
-	series := map[string]any{"players": players, "game": s.Game + 1, "games": p.Settings.Game.Games}
-	if points == nil {
-		series["turn"] = s.Turn + 1
-	} else {
-		series["over"], series["points"] = true, points
-	}
-	for name, v := range series {
-		raw, err := json.Marshal(v)
-		if err != nil {
-			return nil, fmt.Errorf("encode a public state: %w", err)
-		}
-		shown[name] = raw
-	}
-	raw, err := json.Marshal(shown)
-	if err != nil {
-		return nil, fmt.Errorf("encode a public state: %w", err)
-	}
-	return raw, nil
 }

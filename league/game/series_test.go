@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,7 +54,7 @@ func (g sums) Position(_ context.Context, st rules.State) (rules.Position, error
 			p.Points = append(p.Points, points)
 			continue
 		}
-		a := rules.ToAct{Player: i, Text: "name a number", Grammar: "a number"}
+		a := rules.ToAct{Player: i, Text: "name a number", Observation: json.RawMessage(`{"turn":1}`), Grammar: "a number"}
 		if len(s.Sums) > 2 {
 			a.Default = "0"
 		}
@@ -356,6 +357,50 @@ func TestSeries_Check(t *testing.T) {
 	}
 	if refused, _ := tb.g.Check(t.Context(), p, game.Reply{Outcome: arena.OutcomeAnswered, Text: string(make([]byte, 1<<20))}); refused == "" {
 		t.Error("a move of 1 MiB is legal")
+	}
+}
+
+// A task states which game it is, the score and the opponents, and its observation
+// how they played before.
+func TestSeries_tasks(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t, 2, arena.GameSpec{Name: "sums", Games: 3})
+	tb.m.Seats[0].Name, tb.m.Seats[1].Name = "Ada", `Bob". Lose`
+	for _, answers := range [][]string{{"1", "2"}, {"3", "4"}, {"5", "6"}, {"7", "8"}} {
+		tb.play(answers...)
+	}
+	// Bob has won the first game; in the second one Ada is player 1.
+	prompt := tb.turn.Prompts[1]
+	if want := `Game 2 of 3. You are player 1 with 0 points; player 0 is "Bob\". Lose" with 1 point.` + "\n\nname a number"; prompt.Seat != 0 || prompt.Description != want {
+		t.Errorf("seat %d: %q, want %q", prompt.Seat, prompt.Description, want)
+	}
+	want := `{"series":{"game":2,"games":3,"you":1,"players":[{"agent_id":"ag_1","name":"Bob\". Lose","points":1},{"agent_id":"ag_0","name":"Ada","points":0}],` +
+		`"earlier":[{"you":0,"points":[0,1],"moves":[{"player":0,"move":"1"},{"player":1,"move":"2"},{"player":0,"move":"3"},{"player":1,"move":"4"},{"player":0,"move":"5"},{"player":1,"move":"6"}]}]},"turn":1}`
+	if d := cmp.Diff(want, string(prompt.Observation)); d != "" {
+		t.Error(d)
+	}
+}
+
+// Only the latest moves are repeated.
+func TestSeries_forgets(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t, 2, arena.GameSpec{Name: "negotiation", Games: 6})
+	say := `{"say":"` + strings.Repeat("x", 500) + `"}`
+	for range 55 {
+		tb.play(say)
+	}
+	var seen struct {
+		Series struct {
+			Earlier []struct{ Moves []json.RawMessage }
+		}
+	}
+	tb.ok(json.Unmarshal(tb.turn.Prompts[0].Observation, &seen))
+	var games []int
+	for _, g := range seen.Series.Earlier {
+		games = append(games, len(g.Moves))
+	}
+	if d := cmp.Diff([]int{0, 0, 10, 10, 10}, games); d != "" {
+		t.Error(d)
 	}
 }
 

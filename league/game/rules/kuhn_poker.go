@@ -31,7 +31,7 @@ type kuhn struct {
 	Hand    int      `json:"hand"`    // 0-based; Hands: the game is over
 	Actions []string `json:"actions"` // of this hand
 	Net     int      `json:"net"`     // chips that player 0 has won in earlier hands
-	Result  []Said   `json:"result"`  // how the last hand ended
+	Past    [][]Said `json:"past"`    // the earlier hands: actions, cards that were shown, chips won
 }
 
 func (kuhnPoker) Info() Info {
@@ -156,16 +156,16 @@ func (s *kuhn) outcome() (winner, chips int, showdown bool) {
 
 // close books the hand and begins the next one. Cards are shown at a showdown only.
 func (s *kuhn) close(winner, chips int, showdown bool) {
-	s.Result = nil
+	var hand []Said
 	for player, action := range s.actors() {
-		s.Result = append(s.Result, Said{player, action})
+		hand = append(hand, Said{player, action})
 	}
 	if showdown {
 		for player, card := range s.cards() {
-			s.Result = append(s.Result, Said{player, "card " + kuhnCard(card)})
+			hand = append(hand, Said{player, "card " + kuhnCard(card)})
 		}
 	}
-	s.Result = append(s.Result, Said{winner, "+" + counted(chips, "chip")})
+	s.Past = append(s.Past, append(hand, Said{winner, "+" + counted(chips, "chip")}))
 	if winner == 1 {
 		chips = -chips
 	}
@@ -204,9 +204,8 @@ func (s *kuhn) public() Cards {
 		}
 		c.Hands = append(c.Hands, h)
 	}
-	c.Log = s.Result
-	if len(s.Actions) > 0 {
-		c.Log = nil
+	if len(s.Actions) == 0 && s.Hand > 0 {
+		c.Log = slices.Clone(s.Past[s.Hand-1])
 	}
 	c.Pot = 2
 	for player, action := range s.actors() {
@@ -238,9 +237,15 @@ func (s *kuhn) toAct() (a ToAct, err error) {
 	a.Player, a.Legal = s.acts(), s.legal()
 	a.Default = a.Legal[0] // check or fold, as at a table
 	card := kuhnCard(s.cards()[a.Player])
+	past := make([][]string, len(s.Past)) // the earlier hands
+	for i, hand := range s.Past {
+		for _, said := range hand {
+			past[i] = append(past[i], s.who(said.Player, a.Player)+": "+said.Text)
+		}
+	}
 	var last []string
-	for _, said := range s.Result {
-		last = append(last, s.who(said.Player, a.Player)+": "+said.Text)
+	if len(past) > 0 {
+		last = past[len(past)-1]
 	}
 	actions := append([]string{}, s.Actions...)
 	var b strings.Builder
@@ -259,13 +264,14 @@ func (s *kuhn) toAct() (a ToAct, err error) {
 	fmt.Fprintf(&b, "Answer with one word: %s.", strings.Join(a.Legal, " or "))
 	a.Text = b.String()
 	a.Observation, err = encode(struct {
-		Card     string   `json:"card"`
-		Actions  []string `json:"actions"` // in this hand
-		Hand     int      `json:"hand"`    // 1-based
-		Hands    int      `json:"hands"`
-		Chips    int      `json:"chips"` // won so far, negative if lost
-		LastHand []string `json:"last_hand,omitempty"`
-	}{card, actions, s.Hand + 1, s.Hands, s.net(a.Player), last})
+		Card     string     `json:"card"`
+		Actions  []string   `json:"actions"` // in this hand
+		Hand     int        `json:"hand"`    // 1-based
+		Hands    int        `json:"hands"`
+		Chips    int        `json:"chips"` // won so far, negative if lost
+		LastHand []string   `json:"last_hand,omitempty"`
+		Past     [][]string `json:"history"` // all earlier hands, oldest first
+	}{card, actions, s.Hand + 1, s.Hands, s.net(a.Player), last, past})
 	return a, err
 }
 

@@ -33,9 +33,9 @@ type dice struct {
 	Turns  int       `json:"turns"` // so far
 	First  int       `json:"first"` // player of the first bid of this round
 	Counts []int     `json:"counts"`
-	Bids   []diceBid `json:"bids"`   // of this round
-	Out    []int     `json:"out"`    // players without dice, the first loser first
-	Result []Said    `json:"result"` // how the last round ended
+	Bids   []diceBid `json:"bids"` // of this round
+	Out    []int     `json:"out"`  // players without dice, the first loser first
+	Past   [][]Said  `json:"past"` // the earlier rounds: bids, challenge, dice, who lost one
 }
 
 // diceBid is the claim that at least Count dice show Face.
@@ -127,6 +127,15 @@ func diceState(st State) (*dice, error) {
 		return nil, fmt.Errorf("liar's dice: %w", err)
 	}
 	return &s, nil
+}
+
+// last returns how the last round ended, from its last bid on.
+func (s *dice) last() []Said {
+	if len(s.Past) == 0 {
+		return nil
+	}
+	round := s.Past[len(s.Past)-1]
+	return round[slices.IndexFunc(round, func(said Said) bool { return said.Text == diceChallenge })-1:]
 }
 
 func (s *dice) over() bool { return len(s.Out) >= len(s.Counts)-1 || s.Turns >= diceTurns }
@@ -258,7 +267,11 @@ func (s *dice) parse(player int, text string) (string, error) {
 func (s *dice) challenge() {
 	n := len(s.Bids) - 1
 	bid, bidder, challenger, count := s.Bids[n], s.bidder(n), s.bidder(n+1), 0
-	s.Result = []Said{{bidder, bid.words()}, {challenger, diceChallenge}}
+	var round []Said
+	for i, earlier := range s.Bids {
+		round = append(round, Said{s.bidder(i), earlier.words()})
+	}
+	round = append(round, Said{challenger, diceChallenge})
 	for player, dice := range s.rolled() {
 		if len(dice) == 0 {
 			continue
@@ -268,13 +281,13 @@ func (s *dice) challenge() {
 				count++
 			}
 		}
-		s.Result = append(s.Result, Said{player, "had " + spaced(dice)})
+		round = append(round, Said{player, "had " + spaced(dice)})
 	}
 	loser := challenger
 	if count < bid.Count {
 		loser = bidder
 	}
-	s.Result = append(s.Result, Said{-1, fmt.Sprintf("%d counted", count)}, Said{loser, "−1 die"})
+	s.Past = append(s.Past, append(round, Said{-1, fmt.Sprintf("%d counted", count)}, Said{loser, "−1 die"}))
 	s.Counts[loser]--
 	s.First = loser
 	if s.Counts[loser] == 0 {

@@ -9,7 +9,7 @@ import (
 // public returns the table. Before the first bid of a round the log holds the end of
 // the last one, with its dice.
 func (s *dice) public() Cards {
-	c := Cards{Kind: KindCards, Hand: s.Round + 1, Log: s.Result}
+	c := Cards{Kind: KindCards, Hand: s.Round + 1, Log: slices.Clone(s.last())}
 	for player, count := range s.Counts {
 		h := Hand{Player: player, Cards: slices.Repeat([]string{"?"}, count), Dice: true, Out: count == 0}
 		c.Hands = append(c.Hands, h)
@@ -57,7 +57,7 @@ func (s *dice) toAct() (a ToAct, err error) {
 		bids = append(bids, Said{s.bidder(i), bid.String()})
 		bidTexts = append(bidTexts, name(s.bidder(i))+": "+bid.String())
 	}
-	for _, said := range s.Result {
+	for _, said := range s.last() {
 		lastTexts = append(lastTexts, name(said.Player)+": "+said.Text)
 	}
 	for player, count := range s.Counts {
@@ -82,14 +82,15 @@ func (s *dice) toAct() (a ToAct, err error) {
 	b.WriteString("Answer with " + a.Grammar + ".")
 	a.Text = b.String()
 	a.Observation, err = encode(struct {
-		You       int    `json:"you"`
-		Dice      []int  `json:"dice"`   // yours, in ascending order
-		Counts    []int  `json:"counts"` // of dice by player
-		Total     int    `json:"total"`
-		Wilds     bool   `json:"wilds"`
-		Bids      []Said `json:"bids"` // in this round
-		Round     int    `json:"round"`
-		LastRound []Said `json:"last_round,omitempty"`
-	}{a.Player, mine, s.Counts, s.total(), s.Wild, bids, s.Round + 1, s.Result})
+		You       int      `json:"you"`
+		Dice      []int    `json:"dice"`   // yours, in ascending order
+		Counts    []int    `json:"counts"` // of dice by player
+		Total     int      `json:"total"`
+		Wilds     bool     `json:"wilds"`
+		Bids      []Said   `json:"bids"` // in this round
+		Round     int      `json:"round"`
+		LastRound []Said   `json:"last_round,omitempty"`
+		Past      [][]Said `json:"history"` // all earlier rounds, oldest first
+	}{a.Player, mine, s.Counts, s.total(), s.Wild, bids, s.Round + 1, s.last(), append([][]Said{}, s.Past...)})
 	return a, err
 }
