@@ -3,6 +3,7 @@ package scoring
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -44,7 +45,9 @@ const (
 //     of 1, 1/2 and 0 over them. Any other outcome without points beats a timeout.
 //     Elimination always compares places.
 //   - With score_mode "result" final points are compared, and a participant needs
-//     no rounds of its own: in a game the seats act in different rounds.
+//     no rounds of its own: in a game the seats act in different rounds. One that was
+//     asked and never made a legal move loses to all that did, whatever its default
+//     moves have won; two such ones are not compared.
 //   - In an elimination the round counts in which a seat dropped because it
 //     skipped it (see Eliminate).
 //   - A participant whose pairs were all dropped keeps its rating and its count
@@ -89,6 +92,7 @@ type player struct {
 	before arena.Rating
 	k      int
 	rounds []cell // by round number
+	idle   bool   // of a game: it was asked, and never made a legal move
 
 	sum   arena.MilliElo // of t_ij
 	score float64        // sum of S_ij
@@ -99,6 +103,7 @@ type player struct {
 type cell struct {
 	counted  bool
 	answered bool
+	legal    bool // answered, and not refused
 	lost     bool // by a timeout
 	points   arena.Points
 }
@@ -110,6 +115,7 @@ func newCell(s arena.Seat, a arena.Answer) cell {
 	return cell{
 		counted:  true,
 		answered: a.Outcome == arena.OutcomeAnswered,
+		legal:    a.Outcome == arena.OutcomeAnswered && a.Reason != arena.ReasonIllegalMove && !arena.Forfeits(a.Reason),
 		lost:     a.Outcome == arena.OutcomeTimeout && s.LostRounds > 0,
 		points:   a.Points,
 	}
@@ -141,7 +147,7 @@ func participants(settings arena.Settings, seats []arena.Seat, answers []arena.A
 		if !ok {
 			r = arena.NewRating("", s.AgentID)
 		}
-		players = append(players, player{seat: s, before: r, k: kFactor(&r), rounds: rounds[s.AgentID]})
+		players = append(players, player{seat: s, before: r, k: kFactor(&r), rounds: rounds[s.AgentID], idle: idle(rounds[s.AgentID])})
 	}
 	return players
 }
@@ -168,6 +174,11 @@ func present(s arena.Seat, cells []cell, played []bool) bool {
 		}
 	}
 	return counted > 0 && counted >= (asked+1)/2
+}
+
+// idle reports whether a seat was asked and never answered with a legal move.
+func idle(cells []cell) bool {
+	return slices.ContainsFunc(cells, func(c cell) bool { return c.counted }) && !slices.ContainsFunc(cells, func(c cell) bool { return c.legal })
 }
 
 func anyAnswered(players []player) bool {
@@ -232,7 +243,15 @@ func term(k int, surprise float64, n int) arena.MilliElo {
 // result returns S of a against b as the fraction won/of. of is 0 if the two
 // have no common round.
 func result(settings arena.Settings, a, b *player) (won, of int) {
-	if settings.ScoreMode == arena.ScoreResult {
+	switch {
+	case settings.ScoreMode != arena.ScoreResult:
+	case a.idle && b.idle:
+		return 0, 0
+	case a.idle:
+		return 0, 2
+	case b.idle:
+		return 2, 2
+	default:
 		return game(int(a.seat.Points - b.seat.Points)), 2
 	}
 	var ahead arena.Points

@@ -16,7 +16,7 @@ import (
 var rated = arena.Settings{Format: arena.FormatLadder, Rated: true, ScoreMode: arena.ScoreMatch}
 
 // table is a match under construction: one letter of rounds per round and
-// seat: 1 right, 0 wrong, t timeout, r rate limited, v void, - not asked.
+// seat: 1 right, 0 wrong, x an illegal move, X one with a point, t timeout, r rate limited, v void, - not asked.
 type table struct {
 	seats   []arena.Seat
 	answers []arena.Answer
@@ -37,6 +37,10 @@ func match(rounds ...string) *table {
 				a.Outcome, a.Points = arena.OutcomeAnswered, arena.OnePoint/2
 			case '0':
 				a.Outcome = arena.OutcomeAnswered
+			case 'x':
+				a.Outcome, a.Reason = arena.OutcomeAnswered, arena.ReasonIllegalMove
+			case 'X': // a default move that wins
+				a.Outcome, a.Reason, a.Points = arena.OutcomeAnswered, arena.ReasonIllegalMove, arena.OnePoint
 			case 't':
 				a.Outcome = arena.OutcomeTimeout
 			case 'r':

@@ -23,6 +23,12 @@ func TestRate_result(t *testing.T) {
 		"lost before a move":     {[]string{"1", "-"}, -1, []arena.MilliElo{20_000, -20_000}},
 		"a seat left":            {[]string{"1-", "-0"}, 1, nil},
 		"nobody answered":        {[]string{"t-", "-t"}, -1, nil},
+		// An agent without a legal move wins nothing by its default moves.
+		"a win by default moves":           {[]string{"x-X", "-0-"}, -1, []arena.MilliElo{-20_000, 20_000}},
+		"a draw by default moves":          {[]string{"x-t", "-0-"}, -1, []arena.MilliElo{-20_000, 20_000}},
+		"one legal move":                   {[]string{"0-X", "-0-"}, -1, []arena.MilliElo{20_000, -20_000}},
+		"nobody has a legal move":          {[]string{"x-X", "-x-"}, -1, nil},
+		"one of three without legal moves": {[]string{"X", "0", "x"}, -1, []arena.MilliElo{-10_000, 20_000, -10_000}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
