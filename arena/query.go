@@ -62,7 +62,7 @@ type LastOutcome struct {
 
 // Meeting is one match of a pair of agents in a league.
 type Meeting struct {
-	A, B string
+	A, B string // in the order of their seats
 	At   time.Time
 }
 

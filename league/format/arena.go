@@ -15,14 +15,21 @@ const (
 )
 
 // arenaStep pairs the idle agents, neighbors in the table first. An agent never
-// meets the opponent of its last duel again, even if no other agent is idle. An
+// meets the opponent of its last duel again, even if no other agent is idle. The
+// agent that had the first move less often gets it, else the one that is ahead. An
 // arena has no end of its own. Pairings that are open when its time is up are
 // finished and count.
 func arenaStep(s State) Step {
 	o := newOrders(s, lastRound(s.Pairings)+1)
-	idle := o.arenaOrder()
+	idle, first := o.arenaOrder(), firstMoves{}
+	for _, p := range s.Pairings {
+		if len(p.Agents) == 2 {
+			first.add(p.Agents[0], p.Agents[1])
+		}
+	}
 	var step Step
 	for i, pair := range pairArena(idle, lastOpponents(s.Pairings)) {
+		pair = first.seats(pair[0], pair[1])
 		step.Pairings = append(step.Pairings, o.open(i+1, 1, pair[0], pair[1]))
 	}
 	switch {

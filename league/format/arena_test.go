@@ -12,8 +12,9 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// TestArena_season: no agent meets the same opponent twice in a row, and the points
-// follow from each agent's own duels.
+// TestArena_season: no agent meets the same opponent twice in a row, the first move
+// goes to the agent that had it less often, and the points follow from each agent's
+// own duels.
 func TestArena_season(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -22,7 +23,13 @@ func TestArena_season(t *testing.T) {
 		p.interrupted(t)
 		opponents, own := map[string][]string{}, map[string]string{}
 		slices.SortStableFunc(p.Pairings, func(a, b arena.Pairing) int { return a.Round - b.Round })
+		surplus := map[string]int{} // of first moves
 		for _, q := range p.Pairings {
+			if surplus[q.Agents[0]] > surplus[q.Agents[1]] {
+				t.Fatalf("%s moves first, ahead by %d, against %s, ahead by %d", q.Agents[0], surplus[q.Agents[0]], q.Agents[1], surplus[q.Agents[1]])
+			}
+			surplus[q.Agents[0]]++
+			surplus[q.Agents[1]]--
 			if !q.CreatedAt.Before(p.Season.EndsAt) {
 				t.Fatalf("ordered after the end: %+v", q)
 			}

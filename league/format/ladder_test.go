@@ -395,3 +395,32 @@ func BenchmarkPairLadder(b *testing.B) {
 		})
 	}
 }
+
+// The first seat goes to the agent of a pair that had it less often, compared with
+// the second, else to the lower rated one.
+func TestPairLadder_firstSeat(t *testing.T) {
+	t.Parallel()
+	met := func(pairs ...string) (all []arena.Meeting) {
+		for i := 0; i < len(pairs); i += 2 {
+			all = append(all, meetings(pairs[i], pairs[i+1], 1, time.Hour)...)
+		}
+		return all
+	}
+	for name, tt := range map[string]struct {
+		meetings []arena.Meeting
+		want     [2]string
+	}{
+		"no duels":                  {nil, [2]string{"low", "top"}},
+		"the lower rated was first": {met("low", "top"), [2]string{"top", "low"}},
+		"the higher rated was":      {met("top", "low"), [2]string{"low", "top"}},
+		"against others":            {met("low", "x", "y", "top"), [2]string{"top", "low"}},
+		"as often as second":        {met("low", "x", "x", "low"), [2]string{"top", "low"}},
+		"more often, but in more":   {met("low", "x", "low", "x", "x", "low", "y", "low", "z", "low", "top", "x"), [2]string{"low", "top"}},
+		"yesterday":                 {meetings("low", "top", 1, 25*time.Hour), [2]string{"low", "top"}},
+	} {
+		pairs, _ := format.PairLadder(format.LadderInput{Idle: []format.Candidate{idle("low", 1400), idle("top", 1500)}, Meetings: tt.meetings, Now: noon})
+		if d := cmp.Diff([][2]string{tt.want}, pairs); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
