@@ -14,11 +14,16 @@ import (
 	"github.com/agora-arena/arena/league/game/scripted"
 )
 
-// The random games that an upload is checked with.
+// The random games that an upload is checked with, and the processor time that they
+// may take. On a busy machine they take longer, and are as many.
 const (
 	uploadGames = 200
-	uploadLimit = 10 * time.Second
+	uploadLimit = 30 * time.Second
 )
+
+// uploadSeats is the largest number of players that a game may need: leagues play
+// duels, and an admin schedules matches with more seats.
+const uploadSeats = 2
 
 // fileField is the field that the errors of an upload name.
 const fileField = "file"
@@ -41,12 +46,12 @@ func (c *Catalog) Check(ctx context.Context, source string, now func() time.Time
 	if c.Builtin(info.Name) {
 		return arena.GameScript{}, arena.Invalid(fileField, "%s is a game of the arena; choose another info.name", info.Name)
 	}
-	// Only the processor time of the script makes a game slow; on a busy machine fewer
-	// games are played, because the uploader waits.
-	began := now()
+	if info.MinPlayers > uploadSeats {
+		return arena.GameScript{}, arena.Invalid(fileField, "info.min_seats is %d, and no league plays with so many: it must be at most %d. "+
+			"Leagues play duels; with up to info.max_seats players a game is played in matches that an admin schedules", info.MinPlayers, uploadSeats)
+	}
 	report, err := playout.Check(ctx, both[0], both[1], playout.Options{
 		Games: uploadGames, Limit: uploadLimit, Clock: func() time.Duration { return both[0].Used() + both[1].Used() },
-		Enough: func() bool { return now().Sub(began) > uploadLimit },
 	})
 	if err != nil {
 		return arena.GameScript{}, fmt.Errorf("check game %s: %w", info.Name, err)

@@ -28,8 +28,7 @@ type Options struct {
 	Clock func() time.Duration // measures costs; nil: there are none
 	// Limit ends the check, 0: never. A check in which fewer than a hundredth of
 	// the games have ended then has found a slow game.
-	Limit  time.Duration
-	Enough func() bool // ends the check after a game, without a finding; nil: all games are played
+	Limit time.Duration
 }
 
 // Check plays random games and returns what they show. first and second are the
@@ -54,7 +53,7 @@ func Check(ctx context.Context, first, second rules.Rules, o Options) (*Report, 
 // playAll plays the games of a check until it has found enough.
 func (c *check) playAll(ctx context.Context) error {
 	for n := range c.o.Games {
-		if c.late() || c.report.Found >= maxProblems || n > 0 && c.o.Enough != nil && c.o.Enough() {
+		if c.late() || c.report.Found >= maxProblems {
 			return nil
 		}
 		if err := c.play(ctx, n); err != nil {
