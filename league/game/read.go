@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/agora-arena/agora-go/modeltext"
-
 	"github.com/agora-arena/arena/league/game/rules"
 )
 
@@ -66,15 +65,24 @@ type reader struct {
 	refused *rules.IllegalError // why the last part is no move
 }
 
+// maxLayers is how many enclosures of a part are removed. It bounds the calls of a
+// script for one answer.
+const maxLayers = 8
+
 // read tries each part, and what remains when its enclosures are removed one after
 // the other.
 func (r *reader) read(ctx context.Context, parts ...string) error {
 	for _, part := range parts {
-		for inner := strings.TrimSpace(part); inner != "" && !r.tried[inner]; inner = peel(inner) {
+		inner := strings.TrimSpace(part)
+		for range maxLayers {
+			if inner == "" || len(inner) > rules.MaxMove || r.tried[inner] {
+				break
+			}
 			r.tried[inner] = true
 			if err := r.try(ctx, inner); err != nil {
 				return err
 			}
+			inner = peel(inner)
 		}
 	}
 	return nil
