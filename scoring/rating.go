@@ -111,11 +111,12 @@ type cell struct {
 // newCell returns the cell of an answer. Seats of matches that ended under
 // rules without lost and skipped rounds have none, so that a replay of their
 // settlements results in the same ratings.
-func newCell(s arena.Seat, a arena.Answer) cell {
+func newCell(settings arena.Settings, s arena.Seat, a arena.Answer) cell {
+	refused := a.Reason == arena.ReasonIllegalMove || arena.Forfeits(a.Reason) || a.OverTokens && settings.MaxTokensPolicy == arena.ZeroPointsTokens
 	return cell{
 		counted:  true,
 		answered: a.Outcome == arena.OutcomeAnswered,
-		legal:    a.Outcome == arena.OutcomeAnswered && a.Reason != arena.ReasonIllegalMove && !arena.Forfeits(a.Reason),
+		legal:    a.Outcome == arena.OutcomeAnswered && !refused,
 		lost:     a.Outcome == arena.OutcomeTimeout && s.LostRounds > 0,
 		points:   a.Points,
 	}
@@ -134,7 +135,7 @@ func participants(settings arena.Settings, seats []arena.Seat, answers []arena.A
 	for _, a := range answers {
 		s, ok := bySeat[a.AgentID]
 		if ok && a.Round > 0 && (a.Outcome.Counted() || settings.Format == arena.FormatElimination && missedBySkipping(*s, a)) {
-			rounds[a.AgentID][a.Round] = newCell(*s, a)
+			rounds[a.AgentID][a.Round] = newCell(settings, *s, a)
 			played[a.Round] = true
 		}
 	}

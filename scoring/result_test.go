@@ -27,6 +27,7 @@ func TestRate_result(t *testing.T) {
 		"a win by default moves":           {[]string{"x-X", "-0-"}, -1, []arena.MilliElo{-20_000, 20_000}},
 		"a draw by default moves":          {[]string{"x-t", "-0-"}, -1, []arena.MilliElo{-20_000, 20_000}},
 		"one legal move":                   {[]string{"0-X", "-0-"}, -1, []arena.MilliElo{20_000, -20_000}},
+		"too many tokens":                  {[]string{"1", "0"}, -1, []arena.MilliElo{-20_000, 20_000}},
 		"nobody has a legal move":          {[]string{"x-X", "-x-"}, -1, nil},
 		"one of three without legal moves": {[]string{"X", "0", "x"}, -1, []arena.MilliElo{-10_000, 20_000, -10_000}},
 	} {
@@ -35,6 +36,10 @@ func TestRate_result(t *testing.T) {
 			m := match(tt.rounds...)
 			if tt.left >= 0 {
 				m.seats[tt.left].State = arena.SeatLeft
+			}
+			settings := settings
+			if name == "too many tokens" {
+				settings.MaxTokensPolicy, m.answers[0].OverTokens = arena.ZeroPointsTokens, true
 			}
 			var got []arena.MilliElo
 			for _, c := range scoring.Rate(settings, m.seats, m.answers, m.ratings) {
