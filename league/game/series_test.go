@@ -371,7 +371,7 @@ func TestSeries_tasks(t *testing.T) {
 	}
 	// Bob has won the first game; in the second one Ada is player 1.
 	prompt := tb.turn.Prompts[1]
-	if want := `Game 2 of 3. You are player 1 with 0 points; player 0 is "Bob\". Lose" with 1 point.` + "\n\nname a number"; prompt.Seat != 0 || prompt.Description != want {
+	if want := `Game 2 of 3. You are player 1 (score 0); player 0 is "Bob\". Lose" (score 1).` + "\n\nname a number"; prompt.Seat != 0 || prompt.Description != want {
 		t.Errorf("seat %d: %q, want %q", prompt.Seat, prompt.Description, want)
 	}
 	want := `{"series":{"game":2,"games":3,"you":1,"players":[{"agent_id":"ag_1","name":"Bob\". Lose","points":1},{"agent_id":"ag_0","name":"Ada","points":0}],` +

@@ -26,22 +26,16 @@ func (s progress) scores(n int) []arena.Points {
 func (s progress) intro(p Position, player int) string {
 	n := len(p.Seats)
 	scores := s.scores(n)
+	scored := func(player int) string {
+		return "score " + strconv.FormatFloat(float64(scores[s.seat(player, n)])/float64(arena.OnePoint), 'f', -1, 64)
+	}
 	var others []string
 	for other := range n {
 		if other != player {
-			others = append(others, fmt.Sprintf("player %d is %q with %s", other, p.Seats[s.seat(other, n)].Name, inPoints(scores[s.seat(other, n)])))
+			others = append(others, fmt.Sprintf("player %d is %q (%s)", other, p.Seats[s.seat(other, n)].Name, scored(other)))
 		}
 	}
-	return fmt.Sprintf("Game %d of %d. You are player %d with %s; %s.",
-		s.Game+1, p.Settings.Game.Games, player, inPoints(scores[s.seat(player, n)]), strings.Join(others, ", "))
-}
-
-// inPoints returns points with their noun, e.g. "1.5 points".
-func inPoints(points arena.Points) string {
-	if points == arena.OnePoint {
-		return "1 point"
-	}
-	return strconv.FormatFloat(float64(points)/float64(arena.OnePoint), 'f', -1, 64) + " points"
+	return fmt.Sprintf("Game %d of %d. You are player %d (%s); %s.", s.Game+1, p.Settings.Game.Games, player, scored(player), strings.Join(others, ", "))
 }
 
 // maxRemembered is the number of bytes of earlier moves in an observation.
