@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+
+	"github.com/agora-arena/agora-go/modeltext"
 )
 
 // modelAPI is a form of the requests to models and of their replies.
@@ -115,8 +117,8 @@ type response struct {
 		Reason string `json:"reason"`
 	} `json:"incomplete_details"`
 	Output []struct {
-		Type    string  `json:"type"`
-		Content content `json:"content"`
+		Type    string            `json:"type"`
+		Content modeltext.Content `json:"content"`
 	} `json:"output"`
 	Usage struct {
 		OutputTokens int64 `json:"output_tokens"`
@@ -126,9 +128,9 @@ type response struct {
 
 func readResponses(data []byte) (c chunk, err error) {
 	var event struct {
-		Type    string   `json:"type"` // "": a whole response
-		Delta   content  `json:"delta"`
-		Message *problem `json:"message"`
+		Type    string            `json:"type"` // "": a whole response
+		Delta   modeltext.Content `json:"delta"`
+		Message *problem          `json:"message"`
 		response
 		Response response `json:"response"`
 	}
@@ -185,12 +187,12 @@ func anthropicBody(model, prompt, task string, form int32) any {
 func readAnthropic(data []byte) (c chunk, err error) {
 	var event struct {
 		Delta struct {
-			Text       content `json:"text"`
-			Thinking   content `json:"thinking"`
-			StopReason string  `json:"stop_reason"`
+			Text       modeltext.Content `json:"text"`
+			Thinking   modeltext.Content `json:"thinking"`
+			StopReason string            `json:"stop_reason"`
 		} `json:"delta"`
-		Content    content `json:"content"` // of a whole reply, as its stop_reason
-		StopReason string  `json:"stop_reason"`
+		Content    modeltext.Content `json:"content"` // of a whole reply, as its stop_reason
+		StopReason string            `json:"stop_reason"`
 		Usage      struct {
 			OutputTokens int64 `json:"output_tokens"`
 		} `json:"usage"`
