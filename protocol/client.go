@@ -38,8 +38,12 @@ type ClientOptions struct {
 	DialTimeout     time.Duration       // resolving and connecting, default 3 s
 	TLSTimeout      time.Duration       // default 5 s
 	SetupTimeout    time.Duration       // everything before the request is written, waiting for a free connection included; default 10 s
+	Dial            Dial                // connects to an address that the guard has let through; nil: the network
 	Now             func() time.Time    // must carry a monotonic reading, as time.Now does
 }
+
+// Dial connects to an address with a literal IP address.
+type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Client makes requests to agents' endpoints: HTTP/1.1, no proxy, no redirect,
 // no decompression, no cookies, no upgrade, and nothing is ever sent twice
@@ -63,22 +67,29 @@ func NewClient(g *Guard, o ClientOptions) (*Client, error) {
 		return nil, fmt.Errorf("protocol client: %w", err)
 	}
 	limits := newHosts(o.Now, g.opened)
-	dialer := &net.Dialer{
-		Timeout: cmp.Or(o.DialTimeout, 3*time.Second),
-		ControlContext: func(ctx context.Context, network, address string, raw syscall.RawConn) error {
-			if err := g.control(network, address, raw); err != nil {
-				return err
+	control := func(ctx context.Context, network, address string, raw syscall.RawConn) error {
+		if err := g.control(network, address, raw); err != nil {
+			return err
+		}
+		if !limits.take(standingIn(ctx), addressOf(address)) {
+			return errBusy
+		}
+		return nil
+	}
+	dial := (&net.Dialer{Timeout: cmp.Or(o.DialTimeout, 3*time.Second), ControlContext: control, Resolver: g.resolver}).DialContext
+	if o.Dial != nil {
+		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if err := control(ctx, network+"4", address, nil); err != nil {
+				return nil, err
 			}
-			if !limits.take(standingIn(ctx), addressOf(address)) {
-				return errBusy
-			}
-			return nil
-		},
-		Resolver: g.resolver,
+			ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.DialTimeout, 3*time.Second))
+			defer cancel()
+			return o.Dial(ctx, network, address)
+		}
 	}
 	return &Client{
 		pool: newPool(&pool{
-			dial: dialer.DialContext, // there is no proxy: it would be all that the guard sees
+			dial: dial, // there is no proxy: it would be all that the guard sees
 			tls:  &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
 
 			tlsLimit: cmp.Or(o.TLSTimeout, 5*time.Second), perHost: cmp.Or(o.MaxConnsPerHost, 16),
@@ -235,7 +246,7 @@ func (c *Call) begin(ctx context.Context) bool {
 		return c.conn != nil
 	}
 	c.clock()
-	conn, err := c.c.pool.get(withStanding(ctx, c.standing), c.to, c.until)
+	conn, err := c.c.pool.get(withStanding(ctx, c.standing), c.to, c.until.Sub(c.c.now()))
 	if err == nil && !conn.counted && !c.c.hosts.take(c.standing, conn.addr) {
 		c.c.pool.put(conn)
 		err = errBusy

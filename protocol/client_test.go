@@ -3,6 +3,7 @@ package protocol_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -17,8 +18,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -292,4 +295,27 @@ func certificate(t *testing.T, address string, from, until time.Time) tls.Certif
 		t.Fatal(err)
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
+}
+
+// Another way to connect is used for addresses only that the guard lets through.
+func TestClient_Do_dial(t *testing.T) {
+	t.Parallel()
+	var dialed []string
+	c := newClient(t, protocol.GuardOptions{Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}, protocol.ClientOptions{
+		Dial: func(_ context.Context, _, address string) (net.Conn, error) {
+			dialed = append(dialed, address)
+			return nil, syscall.ECONNREFUSED
+		},
+	})
+	for url, want := range map[string]protocol.Failure{
+		"http://10.1.0.1:8000/": protocol.FailRefused, "http://10.2.0.1:8000/": protocol.FailBlocked,
+		"http://169.254.169.254/": protocol.FailBlocked, "http://an.example/": protocol.FailBlocked,
+	} {
+		if x := c.Do(t.Context(), post(url)); x.Failure != want {
+			t.Errorf("%s: %s (%v), want %s", url, x.Failure, x.Err, want)
+		}
+	}
+	if !slices.Equal(dialed, []string{"10.1.0.1:8000"}) {
+		t.Errorf("dialed %v", dialed)
+	}
 }

@@ -89,9 +89,9 @@ var (
 )
 
 // get returns a connection for the caller alone. It returns when ctx ends, or
-// with errSetup when the time has come. The connection goes back with put or
+// with errSetup after the time limit. The connection goes back with put or
 // drop.
-func (p *pool) get(ctx context.Context, t target, until time.Time) (*conn, error) {
+func (p *pool) get(ctx context.Context, t target, limit time.Duration) (*conn, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -99,7 +99,7 @@ func (p *pool) get(ctx context.Context, t target, until time.Time) (*conn, error
 	if c != nil && c.quiet() {
 		return c, nil
 	}
-	ctx, cancel := context.WithDeadline(ctx, until)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var err error
 	if ready != nil {

@@ -169,7 +169,7 @@ func TestPool_hands_on_what_works(t *testing.T) {
 	defer client.Close()
 	p := client.pool
 	to := client.Call(request(server.URL())).to
-	held, err := p.get(t.Context(), to, time.Now().Add(time.Minute))
+	held, err := p.get(t.Context(), to, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

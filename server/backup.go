@@ -209,7 +209,7 @@ func (s *Server) backUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now()
+	now := s.now()
 	if !s.cfg.Backup.Schedule.Due(last, now) {
 		return nil
 	}

@@ -30,7 +30,7 @@ func (s *Server) Check(ctx context.Context, g arena.Agent, o CheckOptions) (conf
 		return conformance.Report{}, arena.Invalid("protocol", "the conformance kit has no protocol %q", g.Protocol)
 	}
 	kit, err := conformance.New(conformance.Options{
-		Driver: p.driver, Profile: p.profileOf(g), Client: s.client, Issuer: s.url, League: o.League, Limit: o.Limit, Progress: o.Progress, Now: time.Now,
+		Driver: p.driver, Profile: p.profileOf(g), Client: s.client, Issuer: s.url, League: o.League, Limit: o.Limit, Progress: o.Progress, Now: s.now,
 	})
 	if err != nil {
 		return conformance.Report{}, err
@@ -40,7 +40,7 @@ func (s *Server) Check(ctx context.Context, g arena.Agent, o CheckOptions) (conf
 
 // fullCheck runs the kit over a registered agent.
 func (s *Server) fullCheck(ctx context.Context, g arena.Agent) (arena.Conformance, error) {
-	found := arena.Conformance{AgentID: g.ID, Version: g.Version, CheckedAt: time.Now().UTC()}
+	found := arena.Conformance{AgentID: g.ID, Version: g.Version, CheckedAt: s.now().UTC()}
 	limited, cancel := context.WithTimeout(ctx, registry.FullCheckTime)
 	defer cancel()
 	report, err := s.Check(limited, g, CheckOptions{Limit: fullCheckLimit})

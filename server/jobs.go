@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -30,9 +31,12 @@ const (
 )
 
 func (s *Server) jobs() []job {
-	spare := newSpareMemory()
+	giveBack := newSpareMemory().giveBack
+	if s.opts.World.Now != nil { // simulated half minutes pass too fast for it
+		giveBack = func() {}
+	}
 	jobs := []job{
-		{name: scheduleJob, every: time.Second, run: s.scheduler.Tick},
+		{name: scheduleJob, every: cmp.Or(s.opts.ScheduleEvery, time.Second), run: s.scheduler.Tick},
 		{name: "schedule watch", every: 10 * time.Second, each: true, run: s.watchSchedule},
 		{name: "clock", every: mendEvery, run: s.mendTimes},
 		{name: "health", every: s.cfg.HealthInterval, run: func(ctx context.Context) error {
@@ -51,20 +55,20 @@ func (s *Server) jobs() []job {
 		{name: "beat", every: arena.NodeSilence / 3, each: true, run: s.heartbeat},
 		{name: "memory", every: 30 * time.Second, each: true, run: func(ctx context.Context) error {
 			err := s.store.Forget(ctx)
-			spare.giveBack()
+			giveBack()
 			return err
 		}},
 		// Often when matches are archived early, so that it happens about then.
 		{name: "archive", every: min(max(s.cfg.ArchiveAfter, time.Second), 30*time.Second), run: s.archive},
-		{name: "fit", every: time.Minute, run: (&fitter{store: s.store.Leagues, now: time.Now, log: s.log, cooldown: map[string]time.Time{}}).run},
-		{name: "mail", every: time.Minute, run: func(ctx context.Context) error { return inBatches(ctx, time.Second, s.store.Messages.DropExpired) }},
+		{name: "fit", every: time.Minute, run: (&fitter{store: s.store.Leagues, now: s.now, log: s.log, cooldown: map[string]time.Time{}}).run},
+		{name: "mail", every: time.Minute, run: func(ctx context.Context) error { return s.inBatches(ctx, time.Second, s.store.Messages.DropExpired) }},
 		{name: "people", every: time.Hour, run: func(ctx context.Context) error {
 			return errors.Join(
-				inBatches(ctx, arena.SessionIdle, s.store.People.DropSessions),
-				inBatches(ctx, invitationsKept, s.store.People.DropInvitations),
-				inBatches(ctx, erasedIdentitiesKept, s.store.People.DropErasedIdentities),
-				inBatches(ctx, mail.Kept, s.store.Outbox.DropMails),
-				inBatches(ctx, time.Second, s.store.Outbox.DropMailLinks),
+				s.inBatches(ctx, arena.SessionIdle, s.store.People.DropSessions),
+				s.inBatches(ctx, invitationsKept, s.store.People.DropInvitations),
+				s.inBatches(ctx, erasedIdentitiesKept, s.store.People.DropErasedIdentities),
+				s.inBatches(ctx, mail.Kept, s.store.Outbox.DropMails),
+				s.inBatches(ctx, time.Second, s.store.Outbox.DropMailLinks),
 			)
 		}},
 		{name: "relay", every: 5 * time.Second, run: s.relay.Sweep},
@@ -104,14 +108,14 @@ func (s *Server) mendTimes(ctx context.Context) error {
 
 // archive packs the logs of matches that have been over for long enough.
 func (s *Server) archive(ctx context.Context) error {
-	return inBatches(ctx, s.cfg.ArchiveAfter, s.store.Matches.ArchiveMatches)
+	return s.inBatches(ctx, s.cfg.ArchiveAfter, s.store.Matches.ArchiveMatches)
 }
 
 // retain drops what has been kept for long enough.
 func (s *Server) retain(ctx context.Context) error {
 	return errors.Join(
-		inBatches(ctx, s.cfg.KeepEvents, s.store.Matches.DropEvents),
-		inBatches(ctx, s.cfg.KeepDeliveries, s.store.Matches.DropDeliveries),
+		s.inBatches(ctx, s.cfg.KeepEvents, s.store.Matches.DropEvents),
+		s.inBatches(ctx, s.cfg.KeepDeliveries, s.store.Matches.DropDeliveries),
 	)
 }
 
@@ -121,11 +125,11 @@ const cleanBatch = 100
 
 // inBatches calls take until no row older than age is left. With age 0 it does
 // nothing.
-func inBatches(ctx context.Context, age time.Duration, take func(context.Context, time.Time, int) (int, error)) error {
+func (s *Server) inBatches(ctx context.Context, age time.Duration, take func(context.Context, time.Time, int) (int, error)) error {
 	if age == 0 {
 		return nil
 	}
-	before := time.Now().Add(-age)
+	before := s.now().Add(-age)
 	for {
 		n, err := take(ctx, before, cleanBatch)
 		if err != nil || n < cleanBatch || ctx.Err() != nil {

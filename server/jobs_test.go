@@ -28,7 +28,7 @@ func TestInBatches(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			calls := 0
-			err := inBatches(t.Context(), tc.age, func(_ context.Context, before time.Time, limit int) (int, error) {
+			err := (&Server{now: time.Now}).inBatches(t.Context(), tc.age, func(_ context.Context, before time.Time, limit int) (int, error) {
 				n := tc.taken[calls]
 				calls++
 				if limit != cleanBatch || time.Since(before) < tc.age {
@@ -46,7 +46,7 @@ func TestInBatches(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	calls := 0
-	if err := inBatches(gone, time.Hour, func(context.Context, time.Time, int) (int, error) {
+	if err := (&Server{now: time.Now}).inBatches(gone, time.Hour, func(context.Context, time.Time, int) (int, error) {
 		calls++
 		cancel()
 		return cleanBatch, nil

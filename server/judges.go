@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/judge"
@@ -20,9 +19,9 @@ import (
 // there is one.
 func (s *Server) newJudges(drivers map[string]engine.Driver) (*judge.Judges, error) {
 	o := judge.Options{
-		Agents: s.store.Agents.AgentsByID, Votes: s.store.Matches.Votes, Scripts: s.scripts, Now: time.Now, Logger: s.log,
+		Agents: s.store.Agents.AgentsByID, Votes: s.store.Matches.Votes, Scripts: s.scripts, Now: s.now, Logger: s.log,
 		Ask: func(ctx context.Context, q judge.Question) (arena.AnswerBody, error) {
-			return askJudge(ctx, drivers, q)
+			return s.askJudge(ctx, drivers, q)
 		},
 	}
 	if s.cfg.JudgeURL != nil {
@@ -46,14 +45,14 @@ func completions(base *url.URL) string {
 
 // askJudge puts one comparison to a judge agent as a match of one round, and
 // once more when the outcome table allows it.
-func askJudge(ctx context.Context, drivers map[string]engine.Driver, q judge.Question) (arena.AnswerBody, error) {
+func (s *Server) askJudge(ctx context.Context, drivers map[string]engine.Driver, q judge.Question) (arena.AnswerBody, error) {
 	driver, ok := drivers[q.Agent.Protocol]
 	if !ok {
 		return arena.AnswerBody{}, fmt.Errorf("ask judge agent %s: no driver for protocol %q", q.Agent.ID, q.Agent.Protocol)
 	}
 	a := arena.Attempt{
 		MatchID: q.MatchID, League: q.League, Round: q.Round, TotalRounds: 1, Task: q.Task, TimeLimit: q.Limit, RoundLimit: q.Limit,
-		Deadline: time.Now().Add(q.Limit), Judging: true,
+		Deadline: s.now().Add(q.Limit), Judging: true,
 		Seat: arena.Seat{
 			AgentID: q.Agent.ID, Name: q.Agent.Name, OwnerID: q.Agent.OwnerID, Protocol: q.Agent.Protocol,
 			Endpoint: q.Agent.Endpoint, PublicKey: q.Agent.PublicKey, Version: q.Agent.Version,

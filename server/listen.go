@@ -14,19 +14,22 @@ import (
 
 // listen opens the listeners, and the certificates of the public one.
 func (s *Server) listen(ctx context.Context) (err error) {
-	var lc net.ListenConfig
-	if s.listener, err = lc.Listen(ctx, "tcp", s.cfg.Addr); err != nil {
+	listen := s.opts.World.Listen
+	if listen == nil {
+		listen = new(net.ListenConfig).Listen
+	}
+	if s.listener, err = listen(ctx, "tcp", s.cfg.Addr); err != nil {
 		return fmt.Errorf("ARENA_ADDR: %w", err)
 	}
 	s.cfg.Listening(s.listener.Addr())
 	s.url = s.cfg.PublicURL.String()
 	if s.cfg.TLSOn() && s.cfg.HTTPAddr != "" {
-		if s.plainListener, err = lc.Listen(ctx, "tcp", s.cfg.HTTPAddr); err != nil {
+		if s.plainListener, err = listen(ctx, "tcp", s.cfg.HTTPAddr); err != nil {
 			return fmt.Errorf("ARENA_HTTP_ADDR: %w", err)
 		}
 	}
 	if s.cfg.MetricsAddr != "" {
-		if s.privateListener, err = lc.Listen(ctx, "tcp", s.cfg.MetricsAddr); err != nil {
+		if s.privateListener, err = listen(ctx, "tcp", s.cfg.MetricsAddr); err != nil {
 			return fmt.Errorf("ARENA_METRICS_ADDR: %w", err)
 		}
 	}
@@ -34,7 +37,7 @@ func (s *Server) listen(ctx context.Context) (err error) {
 }
 
 func (s *Server) openCertificates() (err error) {
-	o := certs.Options{Host: s.cfg.PublicURL.Hostname(), Now: time.Now, Logger: s.log}
+	o := certs.Options{Host: s.cfg.PublicURL.Hostname(), Now: s.now, Logger: s.log}
 	switch s.cfg.TLS {
 	case TLSAuto:
 		o.ACME = &certs.ACME{

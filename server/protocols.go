@@ -60,12 +60,12 @@ func (p protocols) drivers() map[string]engine.Driver {
 	return drivers
 }
 
-func (p protocols) probers() map[string]health.Prober {
+func (p protocols) probers(now func() time.Time) map[string]health.Prober {
 	probers := make(map[string]health.Prober, len(p))
 	for name, l := range p {
 		probers[name] = l.driver
 		if l.rules.CheckKey != nil {
-			probers[name] = proved{l.driver}
+			probers[name] = proved{l.driver, now}
 		}
 	}
 	return probers
@@ -184,42 +184,42 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 		return nil, err
 	}
 	if s.client, err = protocol.NewClient(o.guard, protocol.ClientOptions{
-		ExtraRoots: roots, MaxConnsPerHost: ConnsPerHost, Now: time.Now,
+		ExtraRoots: roots, MaxConnsPerHost: ConnsPerHost, Now: s.now, Dial: s.opts.World.Dial,
 	}); err != nil {
 		return nil, err
 	}
-	o.box = mailbox.NewInbox(s.store.Messages, o.notifier, time.Now)
+	o.box = mailbox.NewInbox(s.store.Messages, o.notifier, s.now)
 	key := s.opts.Identity // the arena's own, for all protocols that need one
 	if key == nil {
 		if key, err = envelope.LoadKey(ctx, s.store.Keys); err != nil {
 			return nil, err
 		}
 	}
-	o.aap = aap.New(aap.Options{Client: s.client, Sign: s.keys.Sign, Now: time.Now, TraceParent: s.traceParent()})
+	o.aap = aap.New(aap.Options{Client: s.client, Sign: s.keys.Sign, Now: s.now, TraceParent: s.traceParent()})
 	s.pulls = pull.NewHub(pull.HubOptions{
-		Store: s.store.PulledTasks, Notifier: o.notifier, Interval: s.cfg.HealthInterval, Now: time.Now, Logger: s.log,
+		Store: s.store.PulledTasks, Notifier: o.notifier, Interval: s.cfg.HealthInterval, Now: s.now, Logger: s.log,
 	})
 	pulled := pull.NewDriver(s.pulls)
 	agoraDriver, err := agora.New(agora.Options{
-		Client: s.client, Inbox: o.box, Bases: s.store.Protocols, Ways: s.store.Protocols, Now: time.Now,
+		Client: s.client, Inbox: o.box, Bases: s.store.Protocols, Ways: s.store.Protocols, Now: s.now,
 		PlainHTTP: len(s.cfg.AllowCIDRs) > 0 || s.cfg.AllowHTTPEndpoints, // an arena that plays on a private network
 	})
 	if err != nil {
 		return nil, err
 	}
-	o.log = envelope.NewLog(s.store.Relay, o.notifier, envelope.NewIdentity(key, "Agora Arena"), time.Now)
-	envelopeDriver := envelope.NewDriver(o.log, s.log, time.Now)
+	o.log = envelope.NewLog(s.store.Relay, o.notifier, envelope.NewIdentity(key, "Agora Arena"), s.now)
+	envelopeDriver := envelope.NewDriver(o.log, s.log, s.now)
 	s.crawler = s.client.Crawl(tricklePart, tricklePause)
 	actions := agentprotocol.Lookups(agentReads{s.store.Agents, s.store.Ratings, s.store.Leagues}, s.recordOf, s.url)
-	actions["arena:agent"] = whoAmI
+	actions["arena:agent"] = s.whoAmI
 	if o.signed, err = agentprotocol.New(agentprotocol.Options{
-		Key: key, Client: s.client, Peers: s.store.Protocols, Mail: o.box, Folder: s.cfg.AgentProtocolDir, Logger: s.log, Now: time.Now,
+		Key: key, Client: s.client, Peers: s.store.Protocols, Mail: o.box, Folder: s.cfg.AgentProtocolDir, Logger: s.log, Now: s.now,
 		Actions: actions,
 	}); err != nil {
 		return nil, err
 	}
-	a2aDriver := a2a.New(a2a.Options{Client: s.client, Key: key, Sign: s.keys.Sign, Events: s.events, Now: time.Now})
-	foreign, err := token.New(ctx, token.Options{Store: &token.MemoryStore{}, Issuer: s.url, Alg: s.cfg.JWTAlg, Now: time.Now, Logger: s.log})
+	a2aDriver := a2a.New(a2a.Options{Client: s.client, Key: key, Sign: s.keys.Sign, Events: s.events, Now: s.now})
+	foreign, err := token.New(ctx, token.Options{Store: &token.MemoryStore{}, Issuer: s.url, Alg: s.cfg.JWTAlg, Now: s.now, Logger: s.log})
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +271,7 @@ func (s *Server) newInbound(o *outbound, services *services) (err error) {
 	s.inbound = map[string]inbound{arena.ProtocolAAP: {stop: s.pulls.Close}}
 	polls, err := agora.NewServer(agora.ServerOptions{
 		Store: s.store.Protocols, Inbox: o.box, Accounts: services.accounts, Agents: services.agents, Reads: s.store.Leagues, Visible: s.visible,
-		PublicURL: s.url, Now: time.Now, Logger: s.log, Events: s.events, Awake: s.awake,
+		PublicURL: s.url, Now: s.now, Logger: s.log, Events: s.events, Awake: s.awake,
 	})
 	if err != nil {
 		return err
@@ -281,7 +281,7 @@ func (s *Server) newInbound(o *outbound, services *services) (err error) {
 		Hub: s.pulls, Agents: s.store.Agents, Sign: s.keys.Sign, Events: s.events, Awake: s.awake, Uncount: services.quotas.Token.Return, TraceParent: s.traceParent(),
 	})
 	s.relay = relay.NewServer(relay.Options{
-		Log: o.log, Notifier: o.notifier, Store: s.store.Relay, Agents: s.store.Agents, Events: s.events, Addresses: services.quotas.Polls, OwnerBytes: s.cfg.RelayMiBPerOwner << 20, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
+		Log: o.log, Notifier: o.notifier, Store: s.store.Relay, Agents: s.store.Agents, Events: s.events, Addresses: services.quotas.Polls, OwnerBytes: s.cfg.RelayMiBPerOwner << 20, Dev: s.opts.RelayDev, Now: s.now, Logger: s.log, Awake: s.awake,
 	})
 	s.inbound[arena.ProtocolEnvelope] = inbound{s.relay, s.relay.Close}
 	s.signed = agentprotocol.NewServer(agentprotocol.ServerOptions{
@@ -334,9 +334,9 @@ func orEmpty(params json.RawMessage) []byte {
 }
 
 // whoAmI returns an agent as the arena has registered it.
-func whoAmI(_ context.Context, a arena.Agent, _ json.RawMessage) (any, error) {
+func (s *Server) whoAmI(_ context.Context, a arena.Agent, _ json.RawMessage) (any, error) {
 	return map[string]any{
-		"agent_id": a.ID, "name": a.Name, "status": a.StatusAt(time.Now()), "leagues": a.Leagues, "healthy": a.Health.OK,
+		"agent_id": a.ID, "name": a.Name, "status": a.StatusAt(s.now()), "leagues": a.Leagues, "healthy": a.Health.OK,
 	}, nil
 }
 
@@ -349,11 +349,14 @@ func (s *Server) awake(ctx context.Context, agentID string) {
 
 // proved finds no agent healthy whose key was not proved: it must not play
 // under a key that may be another's.
-type proved struct{ driver }
+type proved struct {
+	driver
+	now func() time.Time
+}
 
 func (p proved) Probe(ctx context.Context, a arena.Agent) arena.Health {
 	if a.KeyProvedAt.IsZero() {
-		return arena.Health{CheckedAt: time.Now(), Reason: "key_not_proved", Detail: "sign the agent's key_challenge and send it to POST /v1/agents/{id}/key"}
+		return arena.Health{CheckedAt: p.now(), Reason: "key_not_proved", Detail: "sign the agent's key_challenge and send it to POST /v1/agents/{id}/key"}
 	}
 	return p.driver.Probe(ctx, a)
 }

@@ -21,7 +21,7 @@ const (
 // newStage returns the player of rehearsals.
 func (s *Server) newStage() *rehearsal.Stage {
 	return rehearsal.New(rehearsal.Options{
-		Protocols: s.protocols.rehearsed(), Seed: secretSource{}.Uint64, Now: time.Now, Limit: rehearsalLimit,
+		Protocols: s.protocols.rehearsed(), Seed: secretSource{}.Uint64, Now: s.now, Limit: rehearsalLimit,
 	})
 }
 

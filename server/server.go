@@ -54,6 +54,7 @@ type Server struct {
 	cfg  Config
 	log  *slog.Logger
 	node string
+	now  func() time.Time
 
 	startedAt time.Time
 	lastError *lastError
@@ -68,7 +69,7 @@ type Server struct {
 	store     *store.Store
 	visible   *visibility.Reader
 	keys      *token.Keys
-	bus       *bus.Bus // nil: this node is alone
+	bus       Bus // nil: this node is alone
 	clients   *ws.Clients
 	seats     *ingest.Seats
 	hub       *stream.Hub
@@ -113,6 +114,7 @@ type Options struct {
 	Spectators       int                            // per address; 0: the setting
 	LadderPause      time.Duration                  // 0: the scheduler's own
 	EliminationPause time.Duration                  // 0: the scheduler's own
+	ScheduleEvery    time.Duration                  // between two looks of the scheduler; 0: a second
 	RateLimitPause   time.Duration                  // 0: that of the rules
 	Drivers          func(map[string]engine.Driver) // wraps the drivers of the matches; may be nil
 	TrustKeys        bool                           // agents need not prove their keys
@@ -120,6 +122,28 @@ type Options struct {
 	RelayDev         bool                           // the relay seeds itself on demand, and every key may post
 	Passive          bool                           // Run serves, but plays no matches and runs no jobs: the caller does
 	Seeds            mrand.Source                   // of the matches that admins create; nil: one that cannot be predicted
+
+	World World
+}
+
+// World is what a node runs in. Programs leave it zero, which is the real one;
+// simulations replace all of it.
+type World struct {
+	Now    func() time.Time // with a monotonic reading, as time.Now has; nil: time.Now
+	SQLite store.Connect    // nil: the file of the settings
+	Listen func(ctx context.Context, network, address string) (net.Listener, error)
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error) // to agents; addresses are literal
+	Bus    func(node string) Bus                                                // nil: Redis, if the settings name one
+}
+
+// Bus carries notifications and shared quotas between the nodes of an arena.
+type Bus interface {
+	stream.Bus
+	Wake() // makes the other nodes claim due matches
+	Woken() <-chan struct{}
+	Take(ctx context.Context, key string, limit int, window time.Duration) (wait time.Duration, ok bool, err error)
+	Stats() bus.Stats
+	Close() error
 }
 
 // ConnsPerHost lets two whole rounds of 128 seats run against agents that
@@ -130,8 +154,13 @@ const ConnsPerHost = 256
 // listens, but answers nothing before Run.
 func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Server, err error) {
 	s := &Server{
-		cfg: cfg, opts: opts, node: arena.NewID(arena.NodePrefix, time.Now()), startedAt: time.Now(), lastError: &lastError{}, drainRequested: make(chan struct{}),
+		cfg: cfg, opts: opts, now: opts.World.Now, lastError: &lastError{}, drainRequested: make(chan struct{}),
 	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	s.startedAt = s.now()
+	s.node = arena.NewID(arena.NodePrefix, s.startedAt)
 	log = slog.New(s.lastError.of(log.Handler()))
 	s.log = log
 	s.drain = sync.OnceFunc(func() { close(s.drainRequested) })
@@ -143,10 +172,10 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	for _, w := range cfg.Warnings() {
 		log.Warn("unsafe setting", "setting", w.Key, "warning", w.Text)
 	}
-	if s.store, err = store.Open(ctx, cfg.DatabaseURL, store.Options{Logger: log, Now: time.Now}); err != nil {
+	if s.store, err = store.Open(ctx, cfg.DatabaseURL, store.Options{Logger: log, Now: s.now, SQLite: opts.World.SQLite}); err != nil {
 		return nil, err
 	}
-	s.writes = newWriteProbe(s.heartbeat, time.Now)
+	s.writes = newWriteProbe(s.heartbeat, s.now)
 	if err = s.store.Lock(ctx); err != nil {
 		return nil, err
 	}
@@ -187,7 +216,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 // has none at all.
 func (s *Server) ensureAdmin(ctx context.Context) (err error) {
 	var created bool
-	s.adminToken, created, err = account.EnsureAdmin(ctx, s.store, s.cfg.AdminToken, time.Now())
+	s.adminToken, created, err = account.EnsureAdmin(ctx, s.store, s.cfg.AdminToken, s.now())
 	if created {
 		s.newAdminToken = s.adminToken
 	}
@@ -198,30 +227,30 @@ func (s *Server) ensureAdmin(ctx context.Context) (err error) {
 // metrics and what exports them.
 func (s *Server) connect(ctx context.Context) (err error) {
 	if s.keys, err = token.New(ctx, token.Options{
-		Store: s.store.Keys, Issuer: s.url, Alg: s.cfg.JWTAlg, Now: time.Now, Logger: s.log,
+		Store: s.store.Keys, Issuer: s.url, Alg: s.cfg.JWTAlg, Now: s.now, Logger: s.log,
 	}); err != nil {
 		return err
 	}
-	s.visible = visibility.NewReader(s.store.Matches, time.Now)
+	s.visible = visibility.NewReader(s.store.Matches, s.now)
 	if err = s.newMailer(); err != nil {
 		return err
 	}
-	s.clients = ws.NewClients(ws.Options{Max: s.cfg.Spectators, Now: time.Now})
+	s.clients = ws.NewClients(ws.Options{Max: s.cfg.Spectators, Now: s.now})
 	if s.seats, err = ingest.NewSeats(ingest.Limits{Rate: float64(s.cfg.EventRate), Burst: s.cfg.EventBurst, Events: s.cfg.EventMax}); err != nil {
 		return err
 	}
-	hub := stream.Options{Source: s.visible, Clients: s.clients, Seats: s.seats, Now: time.Now, Logger: s.log}
-	if s.cfg.RedisURL != "" {
-		if s.bus, err = bus.Open(s.cfg.RedisURL, bus.Options{Node: s.node, Now: time.Now, Logger: s.log, Join: stream.JoinMessages}); err != nil {
-			return fmt.Errorf("ARENA_REDIS_URL: %w", err)
-		}
+	hub := stream.Options{Source: s.visible, Clients: s.clients, Seats: s.seats, Now: s.now, Logger: s.log}
+	if err = s.openBus(); err != nil {
+		return err
+	}
+	if s.bus != nil {
 		hub.Bus = s.bus
 	}
 	s.hub = stream.NewHub(hub)
 	s.metrics = newMetrics(s.hub.Stats, s.seats.Stats, s.store.Operations.Counts)
 	s.metrics.watchArchives(s.store.Matches.ArchiveCache)
 	s.metrics.watchStore(s.store.ErrorStats)
-	s.metrics.registry.MustRegister(backupCollector{s.store.LastBackup, s.cfg.backupOverdue(), time.Now}, diskCollector{s.cfg.folders()}, tickCollector{s.tickAge})
+	s.metrics.registry.MustRegister(backupCollector{s.store.LastBackup, s.cfg.backupOverdue(), s.now}, diskCollector{s.cfg.folders()}, tickCollector{s.tickAge})
 	if s.certs != nil {
 		s.metrics.watchCertificates(s.certs.Expires)
 	}
@@ -231,12 +260,27 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	return s.newTelemetry(ctx)
 }
 
+// openBus connects this node to the others, if there are any.
+func (s *Server) openBus() error {
+	switch {
+	case s.opts.World.Bus != nil:
+		s.bus = s.opts.World.Bus(s.node)
+	case s.cfg.RedisURL != "":
+		b, err := bus.Open(s.cfg.RedisURL, bus.Options{Node: s.node, Now: s.now, Logger: s.log, Join: stream.JoinMessages})
+		if err != nil {
+			return fmt.Errorf("ARENA_REDIS_URL: %w", err)
+		}
+		s.bus = b
+	}
+	return nil
+}
+
 // newStreams makes the receiver of agents' events, and the handler of the streams
 // of spectators and agents.
 func (s *Server) newStreams(addresses *quota.Slots) *stream.Handler {
 	s.events = ingest.New(ingest.Options{
 		Hub: s.hub, Clients: s.clients, Seats: s.seats, Matches: s.visible, Log: s.store.Matches, Authenticate: s.keys.Verify,
-		ClientIP: remoteHost, Addresses: addresses, Now: time.Now, Logger: s.log,
+		ClientIP: remoteHost, Addresses: addresses, Now: s.now, Logger: s.log,
 	})
 	return stream.NewHandler(s.hub, stream.Parts{
 		Matches: s.visible, Leagues: s.store.Leagues, Agents: s.events, ClientIP: remoteHost, Addresses: addresses,
@@ -268,14 +312,14 @@ func (s *Server) newEngine(quotas *quota.Set) (_ *engine.Rescorer, err error) {
 	if s.mailer != nil {
 		notices = s.mailer
 	}
-	s.pauses = registry.NewPauses(registry.PausesOptions{Store: s.store.Agents, Publisher: s.hub, Notices: notices, Now: time.Now, Logger: s.log})
-	faults := league.NewFaults(s.store.Leagues, time.Now)
+	s.pauses = registry.NewPauses(registry.PausesOptions{Store: s.store.Agents, Publisher: s.hub, Notices: notices, Now: s.now, Logger: s.log})
+	faults := league.NewFaults(s.store.Leagues, s.now)
 	s.runner = engine.New(engine.Options{
 		Store: engine.NewRows(s.store), Drivers: drivers, Judges: judges, Tasks: tasks, Games: s.games, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
-		Now: time.Now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause},
+		Now: s.now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause},
 		Hooks: engine.Hooks{Observe: s.observe, Flush: s.events.Flush, CutOff: s.network.CutOff, GameFailed: faults.GameFailed, WakeOthers: s.wakeOthers},
 	})
-	return &engine.Rescorer{Store: s.store, Judges: judges, Games: s.games, Now: time.Now, Logger: s.log}, nil
+	return &engine.Rescorer{Store: s.store, Judges: judges, Games: s.games, Now: s.now, Logger: s.log}, nil
 }
 
 // newAPI makes the API and the servers of the listeners.
@@ -294,7 +338,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 	}
 	ui := pages{matches: s.visible, rows: pageRows{s.store.Agents, s.store.Leagues}, url: s.url, log: s.log}
 	open := visibility.NewVotes(s.visible, engine.JudgeInput)
-	votes := vote.New(open, s.store.Matches, time.Now)
+	votes := vote.New(open, s.store.Matches, s.now)
 	packages, err := sdk.New(s.url)
 	if err != nil {
 		return err
@@ -319,7 +363,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 			SignIn: api.SignInOptions{Provider: services.provider, Name: s.cfg.ProviderName(), Signup: s.cfg.Signup, Mail: s.mailer != nil},
 			Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
 		},
-		Quotas: services.quotas, Now: time.Now, Logger: s.log,
+		Quotas: services.quotas, Now: s.now, Logger: s.log,
 	})
 	if err != nil {
 		return err
@@ -362,11 +406,11 @@ func (s *Server) wakeOthers() {
 // newNetwork makes the canary of the network (threat N1).
 func (s *Server) newNetwork() {
 	s.network = health.NewNetwork(health.NetworkOptions{
-		Targets: s.cfg.CanaryTargets, Dial: dialTarget, Probers: s.protocols.probers(), LastReply: s.client.LastReply,
+		Targets: s.cfg.CanaryTargets, Dial: dialTarget, Probers: s.protocols.probers(s.now), LastReply: s.client.LastReply,
 		Sample: func(ctx context.Context) ([]arena.Agent, error) {
 			return s.store.Agents.HealthyEndpoints(ctx, sampledEndpoints)
 		},
-		Logger: s.log, Now: time.Now,
+		Logger: s.log, Now: s.now,
 	})
 	s.metrics.watchNetwork(s.network.Stats)
 }

@@ -43,7 +43,7 @@ type services struct {
 
 // newQuotas makes the limits of callers.
 func (s *Server) newQuotas() *quota.Set {
-	counted := quota.Options{Limits: s.limits(), Now: time.Now, Logger: s.log}
+	counted := quota.Options{Limits: s.limits(), Now: s.now, Logger: s.log}
 	if s.bus != nil {
 		counted.Shared = s.bus.Take
 	}
@@ -70,26 +70,26 @@ func (s *Server) limits() quota.Limits {
 func (s *Server) newServices(ctx context.Context, out *outbound, quotas *quota.Set, rescorer *engine.Rescorer) (_ *services, err error) {
 	spread := s.cfg.HealthInterval * 3 / 4 // leaves time for slow answers and for storing what was found
 	s.sweeper = health.New(health.Options{
-		Store: s.store.Agents, Probers: s.protocols.probers(), Recorder: s.pauses, CutOff: s.network.CutOff,
-		Workers: s.cfg.HealthWorkers, Interval: s.cfg.HealthInterval, Spread: spread, Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
+		Store: s.store.Agents, Probers: s.protocols.probers(s.now), Recorder: s.pauses, CutOff: s.network.CutOff,
+		Workers: s.cfg.HealthWorkers, Interval: s.cfg.HealthInterval, Spread: spread, Now: s.now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
 	})
 	v := &services{quotas: quotas}
 	issuer, err := s.newOIDCVerifier()
 	if err != nil {
 		return nil, err
 	}
-	v.archive = takeout.New(s.store, s.url, time.Now)
+	v.archive = takeout.New(s.store, s.url, s.now)
 	if v.provider, err = s.cfg.newProvider(s.url, s.log); err != nil {
 		return nil, err
 	}
-	v.entries = league.NewEntries(s.store, v.quotas.Password, time.Now)
+	v.entries = league.NewEntries(s.store, v.quotas.Password, s.now)
 	keySecret, err := s.secret(ctx, "first keys 1")
 	if err != nil {
 		return nil, err
 	}
 	v.agents = registry.New(registry.Options{
 		Store: s.store, Pauses: s.pauses, Protocols: s.protocols.rules(), Endpoints: out.guard, Checker: s.sweeper, FullCheck: s.fullCheck, Rehearse: s.newStage().Play,
-		Rehearsals: v.quotas.Rehearsal, Entries: v.entries, Checks: v.quotas.Check, HostChecks: v.quotas.CheckHost, AgentsPerOwner: s.limits().AgentsPerOwner, PublicURL: s.url, KeySecret: keySecret, Now: time.Now, Logger: s.log,
+		Rehearsals: v.quotas.Rehearsal, Entries: v.entries, Checks: v.quotas.Check, HostChecks: v.quotas.CheckHost, AgentsPerOwner: s.limits().AgentsPerOwner, PublicURL: s.url, KeySecret: keySecret, Now: s.now, Logger: s.log,
 	})
 	seeds := s.opts.Seeds
 	if seeds == nil {
@@ -97,7 +97,7 @@ func (s *Server) newServices(ctx context.Context, out *outbound, quotas *quota.S
 	}
 	v.matches = match.New(match.Options{
 		Store: s.store, Engine: s.runner, Rescorer: rescorer, Publisher: s.hub, HasModel: s.cfg.JudgeURL != nil, GroupBy: s.cfg.GroupOwnersBy,
-		Challenges: v.quotas.Challenge, Challenged: v.quotas.Challenged, Judging: v.quotas.Judging, Now: time.Now, Rand: seeds, Logger: s.log,
+		Challenges: v.quotas.Challenge, Challenged: v.quotas.Challenged, Judging: v.quotas.Judging, Now: s.now, Rand: seeds, Logger: s.log,
 	})
 	var toOwners account.Mail
 	if s.mailer != nil {
@@ -105,16 +105,16 @@ func (s *Server) newServices(ctx context.Context, out *outbound, quotas *quota.S
 	}
 	if v.accounts, err = account.New(account.Options{
 		Mail: toOwners, Store: s.store, Agents: s.pauses, Texts: v.matches,
-		Issuer: issuer, SignupMode: s.cfg.Signup, Now: time.Now, Logger: s.log,
+		Issuer: issuer, SignupMode: s.cfg.Signup, Now: s.now, Logger: s.log,
 		Quotas: account.Quotas{Address: v.quotas.Address, Token: v.quotas.Token, Guess: v.quotas.Guess, SignUp: v.quotas.SignUp},
 	}); err != nil {
 		return nil, err
 	}
 	v.leagues = league.NewService(league.ServiceOptions{
-		Store: s.store, Entries: v.entries, Games: s.games, HasModel: s.cfg.JudgeURL != nil, Document: api.LeagueDocument, Now: time.Now,
+		Store: s.store, Entries: v.entries, Games: s.games, HasModel: s.cfg.JudgeURL != nil, Document: api.LeagueDocument, Now: s.now,
 	})
 	s.scheduler = league.NewScheduler(league.Options{
-		Store: league.NewRows(s.store), Matches: v.matches, GroupBy: s.cfg.GroupOwnersBy, Now: time.Now, Rand: secretSource{}, Logger: s.log,
+		Store: league.NewRows(s.store), Matches: v.matches, GroupBy: s.cfg.GroupOwnersBy, Now: s.now, Rand: secretSource{}, Logger: s.log,
 		LadderPause: s.opts.LadderPause, EliminationPause: s.opts.EliminationPause,
 	})
 	return v, nil
@@ -132,7 +132,7 @@ func (s *Server) newOIDCVerifier() (account.Issuer, error) {
 	}
 	verifier := token.NewOIDCVerifier(token.OIDCOptions{
 		Issuer: s.cfg.OIDCIssuer.String(), Audience: s.cfg.OIDCAudience,
-		AdminClaim: s.cfg.OIDCAdminClaim, AdminValue: s.cfg.OIDCAdminValue, HTTP: client, Now: time.Now, Logger: s.log,
+		AdminClaim: s.cfg.OIDCAdminClaim, AdminValue: s.cfg.OIDCAdminValue, HTTP: client, Now: s.now, Logger: s.log,
 	})
 	return verifier, nil
 }
@@ -223,7 +223,7 @@ func (s *Server) newMailer() error {
 		return err
 	}
 	s.mailer = mail.New(mail.Options{
-		Store: mailRows{s.store.Outbox, s.store.Agents, s.store.Accounts}, Sender: smtp, URL: s.url, Now: time.Now, Logger: s.log,
+		Store: mailRows{s.store.Outbox, s.store.Agents, s.store.Accounts}, Sender: smtp, URL: s.url, Now: s.now, Logger: s.log,
 	})
 	return nil
 }

@@ -24,7 +24,7 @@ func (s *Server) newTelemetry(ctx context.Context) error {
 	}
 	s.telemetry = telemetry.New(ctx, telemetry.Options{
 		URL: s.cfg.OTLPURL, Headers: s.cfg.OTLPHeaders, HTTP: client, Ratio: s.cfg.TraceRatio, Every: exportEvery,
-		Version: s.version(), Node: s.node, Metrics: s.metrics.registry, Now: time.Now, Logger: s.log,
+		Version: s.version(), Node: s.node, Metrics: s.metrics.registry, Now: s.now, Logger: s.log,
 	})
 	return nil
 }

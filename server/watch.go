@@ -51,7 +51,7 @@ func (s *Server) watchSchedule(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	switch changed, silent := s.ticks.see(tick, time.Now()); {
+	switch changed, silent := s.ticks.see(tick, s.now()); {
 	case changed && silent:
 		s.log.Warn("no schedule tick: no node pairs agents or runs scheduled jobs", "for_s", int(s.tickAge().Seconds()), "last", tick)
 	case changed:
@@ -61,7 +61,7 @@ func (s *Server) watchSchedule(ctx context.Context) error {
 }
 
 // tickAge returns the time since the last tick of the schedule.
-func (s *Server) tickAge() time.Duration { return s.ticks.age(time.Now()) }
+func (s *Server) tickAge() time.Duration { return s.ticks.age(s.now()) }
 
 // tickCollector shows how old the last tick of the schedule is.
 type tickCollector struct{ age func() time.Duration }

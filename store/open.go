@@ -29,11 +29,16 @@ import (
 // about twice that; the default is eight times as much.
 const packWindow = 1 << 20
 
-// Options are the parts that a Store needs. All are required.
+// Options are the parts that a Store needs. Logger and Now are required.
 type Options struct {
 	Logger *slog.Logger
 	Now    func() time.Time
+	SQLite Connect // nil: the driver's connections, and Lock keeps the file for one server
 }
+
+// Connect opens a handle on a data source of SQLite. It lets several Stores share one
+// file, where it decides who writes.
+type Connect = db.Connect
 
 // Store is an open database: one value for each subject.
 type Store struct {
@@ -133,7 +138,7 @@ func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 	if c.unpacker, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0)); err != nil {
 		return nil, fmt.Errorf("make decompressor: %w", err)
 	}
-	opened, err := db.Open(ctx, databaseURL)
+	opened, err := db.Open(ctx, databaseURL, o.SQLite)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"crypto/sha256"
+	"database/sql"
 	"errors"
 	"log/slog"
 	"os"
@@ -106,6 +107,30 @@ func TestStore_Lock(t *testing.T) {
 	}
 	if err := second.Lock(ctx); err != nil {
 		t.Errorf("after the first server ended: %v", err)
+	}
+}
+
+// Stores whose connections the caller makes share a file: it decides who writes.
+func TestStore_Lock_connect(t *testing.T) {
+	t.Parallel()
+	var opened []string
+	connect := func(source string) (*sql.DB, error) {
+		opened = append(opened, source)
+		return sql.Open("sqlite", source)
+	}
+	path := filepath.Join(t.TempDir(), "arena.db")
+	for range 2 {
+		s, err := store.Open(t.Context(), "sqlite:"+path, store.Options{Logger: slog.New(slog.DiscardHandler), Now: time.Now, SQLite: connect})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close() //nolint:errcheck // the test is over
+		if err := s.Lock(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(opened) != 4 {
+		t.Errorf("opened %q, want a writer and a reader for each", opened)
 	}
 }
 

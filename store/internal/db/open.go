@@ -33,20 +33,25 @@ type DB struct {
 	Reader  *Handle // several connections that cannot write
 	Writer  *Handle
 
-	path string  // of the SQLite file, "" on PostgreSQL
-	lock *sql.DB // holds the lock, nil without one
+	path   string  // of the SQLite file, "" on PostgreSQL
+	shared bool    // by several servers, which take turns
+	lock   *sql.DB // holds the lock, nil without one
 }
+
+// Connect opens a handle on a data source of SQLite.
+type Connect func(source string) (*sql.DB, error)
 
 // Open connects to the database that databaseURL names: "sqlite:FILE" (created
 // with mode 0600 when missing; its folder must exist) or "postgres://…". An
 // empty SQLite file is rejected, since no arena leaves one behind. Databases in
-// memory are rejected, since a restart would lose their rows.
-func Open(ctx context.Context, databaseURL string) (*DB, error) {
+// memory are rejected, since a restart would lose their rows. With connect, which
+// may be nil, the handles on an SQLite file are its own, and Lock does nothing.
+func Open(ctx context.Context, databaseURL string, connect Connect) (*DB, error) {
 	var d *DB
 	var err error
 	switch scheme, rest, _ := strings.Cut(databaseURL, ":"); scheme {
 	case "sqlite":
-		d, err = openSQLite(rest)
+		d, err = openSQLite(rest, connect)
 	case "postgres", "postgresql":
 		d, err = openPostgres(databaseURL)
 	default:
@@ -104,7 +109,7 @@ func (d *DB) Close() error {
 // file. The system releases it with the process, on every system that SQLite
 // supports.
 func (d *DB) Lock(ctx context.Context) error {
-	if d.path == "" || d.lock != nil {
+	if d.path == "" || d.shared || d.lock != nil {
 		return nil
 	}
 	path := d.path + "-lock"
@@ -136,7 +141,7 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path)}).String()
 }
 
-func openSQLite(name string) (*DB, error) {
+func openSQLite(name string, connect Connect) (*DB, error) {
 	name = strings.TrimPrefix(name, "//")
 	if name == "" || strings.ContainsAny(name, "?") || strings.HasPrefix(name, ":") || strings.HasPrefix(name, "file:") {
 		return nil, fmt.Errorf("sqlite:%s: want sqlite:FILE, a plain file name without settings, and not in memory", name)
@@ -167,11 +172,15 @@ func openSQLite(name string) (*DB, error) {
 		"temp_store(MEMORY)", "cache_size(-65536)", "wal_autocheckpoint(16000)",
 	}}
 	read := url.Values{"_dqs": {"0"}, "_pragma": {"busy_timeout(5000)", "query_only(1)", "cache_size(-16384)"}}
-	writer, err := sql.Open("sqlite", uri+"?"+write.Encode())
+	shared := connect != nil
+	if !shared {
+		connect = func(source string) (*sql.DB, error) { return sql.Open("sqlite", source) }
+	}
+	writer, err := connect(uri + "?" + write.Encode())
 	if err != nil {
 		return nil, err
 	}
-	reader, err := sql.Open("sqlite", uri+"?"+read.Encode())
+	reader, err := connect(uri + "?" + read.Encode())
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
@@ -182,7 +191,7 @@ func openSQLite(name string) (*DB, error) {
 	reader.SetMaxIdleConns(readers)
 	reader.SetConnMaxIdleTime(readerIdle) // this frees its page cache
 	d := sqliteDialect()
-	return &DB{Dialect: d, Reader: newHandle(reader, d), Writer: newHandle(writer, d), path: path}, nil
+	return &DB{Dialect: d, Reader: newHandle(reader, d), Writer: newHandle(writer, d), path: path, shared: shared}, nil
 }
 
 func openPostgres(databaseURL string) (*DB, error) {

@@ -40,7 +40,7 @@ func things() *db.Table[thing] {
 // inTx runs f in a transaction of a SQLite database that has the table things.
 func inTx(t *testing.T, f func(ctx context.Context, tx *db.Tx)) {
 	t.Helper()
-	d, err := db.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
+	d, err := db.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "x.db"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func (p *part) Outcome() error  { return p.fails }
 
 func open(t *testing.T) *db.DB {
 	t.Helper()
-	d, err := db.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
+	d, err := db.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "x.db"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
