@@ -184,8 +184,8 @@ func mendTimes(t *testing.T, s *store.Store, by time.Duration) {
 	if by < 0 && len(mended) > 0 {
 		t.Errorf("mended %v", mended)
 	}
-	if end := must(s.Matches.NextLeaseEnd(ctx))(t); time.Until(end) > arena.MatchLease {
-		t.Errorf("the lease ends in %s", time.Until(end))
+	if wait := must(s.Matches.UntilLeaseEnd(ctx))(t); wait > arena.MatchLease {
+		t.Errorf("the lease ends in %s", wait)
 	}
 	if p, paused := must(s.Agents.Agent(ctx, "ag_a"))(t).PauseAt(time.Now().Add(arena.ClockSlack)); paused && by > 0 {
 		t.Errorf("the agent is still paused: %+v", p)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -152,20 +153,25 @@ func (s *Matches) markReady(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// NextStart returns the earliest start that is still to come, the zero time
-// when there is none.
-func (s *Matches) NextStart(ctx context.Context) (time.Time, error) {
-	at, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(m.starts_at), 0) FROM matches m
+// UntilStart returns how long it is, by the database's clock, until the earliest
+// start that is still to come; 0 when there is none.
+func (s *Matches) UntilStart(ctx context.Context) (time.Duration, error) {
+	wait, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(m.starts_at) - `+s.d.Clock+`, 0) FROM matches m
 		WHERE m.status IN ('scheduled', 'ready') AND m.starts_at > `+s.d.Clock)
-	return db.FromMillis(at), s.wrap(err, "read next start")
+	return millis(wait), s.wrap(err, "read next start")
 }
 
-// NextLeaseEnd returns the earliest time, by the database's clock, at which a
-// lease runs out that holds now; the zero time when there is none.
-func (s *Matches) NextLeaseEnd(ctx context.Context) (time.Time, error) {
-	at, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(m.lease_until), 0) FROM matches m
+// UntilLeaseEnd returns how long it is, by the database's clock, until the first
+// lease runs out that holds now; 0 when there is none.
+func (s *Matches) UntilLeaseEnd(ctx context.Context) (time.Duration, error) {
+	wait, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(m.lease_until) - `+s.d.Clock+`, 0) FROM matches m
 		WHERE m.status = 'running' AND m.lease_until > `+s.d.Clock)
-	return db.FromMillis(at), s.wrap(err, "read next end of a lease")
+	return millis(wait), s.wrap(err, "read next end of a lease")
+}
+
+// millis returns so many milliseconds, as far as a Duration goes.
+func millis(n int64) time.Duration {
+	return time.Duration(min(n, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
 // RenewLeases extends the leases that node holds on these matches to ttl from

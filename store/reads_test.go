@@ -96,8 +96,8 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 		"recent tasks": func(ctx context.Context) error {
 			return second(s.Packs.RecentTasks(ctx, arena.Match{ID: match, League: league, Seats: []arena.Seat{{AgentID: agent}, {AgentID: "ag_8"}}}))
 		},
-		"next start":          func(ctx context.Context) error { return second(s.Matches.NextStart(ctx)) },
-		"next end of a lease": func(ctx context.Context) error { return second(s.Matches.NextLeaseEnd(ctx)) },
+		"next start":          func(ctx context.Context) error { return second(s.Matches.UntilStart(ctx)) },
+		"next end of a lease": func(ctx context.Context) error { return second(s.Matches.UntilLeaseEnd(ctx)) },
 		"due matches":         func(ctx context.Context) error { return second(s.Matches.ClaimMatches(ctx, "nd_1", time.Second, 1)) },
 		"season":              func(ctx context.Context) error { _, _, err := s.Leagues.Seasons(ctx, league, first); return err },
 		"calendar":            func(ctx context.Context) error { return second(s.Leagues.SeasonDays(ctx, now.Add(-time.Hour), now)) },

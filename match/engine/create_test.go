@@ -248,9 +248,9 @@ type sleeper struct {
 	idle chan<- struct{}
 }
 
-func (s sleeper) NextLeaseEnd(ctx context.Context) (time.Time, error) {
+func (s sleeper) UntilLeaseEnd(ctx context.Context) (time.Duration, error) {
 	s.idle <- struct{}{}
-	return s.Store.NextLeaseEnd(ctx)
+	return s.Store.UntilLeaseEnd(ctx)
 }
 
 // patient publishes the first event of a match once every other goroutine of the

@@ -20,8 +20,8 @@ import (
 // which leaves open whether the operation was performed.
 type Store interface {
 	ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error)
-	NextStart(ctx context.Context) (time.Time, error)
-	NextLeaseEnd(ctx context.Context) (time.Time, error)
+	UntilStart(ctx context.Context) (time.Duration, error)
+	UntilLeaseEnd(ctx context.Context) (time.Duration, error)
 	CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 	CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration, audit ...arena.AuditEntry) (arena.Event, arena.Lease, error)
 	RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) ([]arena.Lease, error)
@@ -327,20 +327,17 @@ func (e *Engine) claim(ctx context.Context) (more bool) {
 	return len(claimed) == limit
 }
 
-// clockRetry is the time until the next claim when a match is due by this node's
-// clock but not yet by the clock of the database, which decides.
-const clockRetry = 5 * time.Millisecond
-
-// untilNextClaim returns the time until a match may be due.
+// untilNextClaim returns the time until a match may be due, by the clock of the
+// database, which decides.
 func (e *Engine) untilNextClaim(ctx context.Context) time.Duration {
 	wait := e.o.Sweep
-	start, err := e.o.Store.NextStart(ctx)
+	start, err := e.o.Store.UntilStart(ctx)
 	if err != nil {
 		return wait
 	}
-	for _, next := range []time.Time{start, e.nextLeaseEnd(ctx)} {
-		if !next.IsZero() {
-			wait = min(wait, max(next.Sub(e.o.Now()), clockRetry))
+	for _, next := range []time.Duration{start, e.untilLeaseEnd(ctx)} {
+		if next > 0 {
+			wait = min(wait, next)
 		}
 	}
 	return wait
@@ -350,20 +347,19 @@ func (e *Engine) untilNextClaim(ctx context.Context) time.Duration {
 // is renewed, as read from the storage at the time asked.
 type leaseEnd struct{ at, asked time.Time }
 
-// nextLeaseEnd returns the time at which the next lease expires, so that a match
-// that lost its node is claimed then and not a sweep later. The query reads all
-// running matches, so it runs once per sweep.
-func (e *Engine) nextLeaseEnd(ctx context.Context) time.Time {
+// untilLeaseEnd returns the time until the next lease expires, 0 if there is none, so
+// that a match that lost its node is claimed then and not a sweep later. The query reads
+// all running matches, so it runs once per sweep.
+func (e *Engine) untilLeaseEnd(ctx context.Context) time.Duration {
 	now := e.o.Now()
-	if now.Sub(e.leaseEnd.asked) < e.o.Sweep && now.Before(e.leaseEnd.at) {
-		return e.leaseEnd.at
+	if now.Sub(e.leaseEnd.asked) >= e.o.Sweep || !now.Before(e.leaseEnd.at) {
+		wait, err := e.o.Store.UntilLeaseEnd(ctx)
+		if err != nil {
+			wait = 0 // the sweep claims the match
+		}
+		e.leaseEnd = leaseEnd{now.Add(wait), now}
 	}
-	at, err := e.o.Store.NextLeaseEnd(ctx)
-	if err != nil {
-		at = time.Time{} // the sweep claims the match
-	}
-	e.leaseEnd = leaseEnd{at, now}
-	return at
+	return e.leaseEnd.at.Sub(now)
 }
 
 // start plays one claimed match in its own goroutine. The lease counts from asked.

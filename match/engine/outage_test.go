@@ -36,9 +36,9 @@ func (x *frail) called(method string) int {
 
 // lapsed reports whether no lease holds by the database's clock.
 func (b *bench) lapsed() bool {
-	at, err := b.store.Matches.NextLeaseEnd(b.t.Context())
+	wait, err := b.store.Matches.UntilLeaseEnd(b.t.Context())
 	b.ok(err)
-	return at.IsZero()
+	return wait == 0
 }
 
 // An outage of the storage that outlasts the lease costs a match nothing, when
