@@ -181,6 +181,12 @@ chaos-short: bin/chaos ## The same on both databases, about 25 s each
 	bin/chaos -arena bin/arena-chaos -duration 10s -db postgres
 	bin/chaos -arena bin/arena-chaos -duration 10s -db sqlite
 
+DAYS ?= 1
+
+.PHONY: simulate
+simulate: ## A whole arena with faults in simulated time, checked against the invariants: SEED, DAYS
+	. scripts/in-memory.sh && $(PLAIN) go test $(TAGS) -count=1 -timeout 60m -run '^TestSimulation$$' ./internal/simulation -seed $(SEED) -days $(DAYS)
+
 # Built, not run by go run: a signal must reach it, for it ends what it started.
 .PHONY: bin/chaos
 bin/chaos: test-deps
