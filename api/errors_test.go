@@ -94,7 +94,7 @@ func reasonEntries() []struct {
 		{arena.OutcomeInvalid, entry{"too_large", "The body is over 64 KiB.", "Shorten `reasoning`; send the rest as events."}},
 		{arena.OutcomeInvalid, entry{"bad_encoding", "The body is compressed.", "Switch compression off for the endpoint."}},
 		{arena.OutcomeInvalid, entry{"bad_content_type", "Another content type than application/json in UTF-8.", "`Content-Type: application/json`."}},
-		{arena.OutcomeInvalid, entry{"bad_json", "The body is not strict JSON: a duplicate field, one that differs from a known one in case, a wrong type, a number out of its range.", "`response` holds the first 2 KiB of what came. `confidence` is a number from 0 to 1."}},
+		{arena.OutcomeInvalid, entry{"bad_json", "The body is not strict JSON: a duplicate field, one that differs from a known one in case, a number that is out of range.", "`response` holds the first 2 KiB of what came."}},
 		{arena.OutcomeInvalid, entry{"empty_answer", "`answer` is missing or null.", "Always send one; a guess costs nothing."}},
 		{arena.OutcomeInvalid, entry{"bad_answer", "`answer` is an object or a list, and `output_format` is not `json`.", "Send text, a number or a boolean."}},
 		{arena.OutcomeTimeout, entry{"agora_timeout", "Two-party Agora: the body of your reply was `{\"error\": \"TIMEOUT\"}`.", "As for 408."}},
