@@ -136,10 +136,12 @@ func TestService_SignUp(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	_, _, err = f.SignUp(t.Context(), arena.Caller{}, arena.SignUp{Name: "КIM"}) // with a Cyrillic K
+	f.fails(err, arena.CodeNameTaken)
 	for address, want := range map[string]string{ // threat G7
 		"2001:db8:1:2:3::4": "2001:db8:1:2::/64", "::ffff:192.0.2.7": "192.0.2.7", "127.0.0.1": "", "::1": "", "10.1.2.3": "", "fd00::1": "", "": "",
 	} {
-		o, _, err := f.SignUp(t.Context(), arena.Caller{}, arena.SignUp{Name: "Kim", Address: address})
+		o, _, err := f.SignUp(t.Context(), arena.Caller{}, arena.SignUp{Name: "Kim at " + address + ".", Address: address})
 		if f.ok(err); o.Network != want {
 			t.Errorf("%q signs up from the network %q, want %q", address, o.Network, want)
 		}
@@ -162,7 +164,7 @@ func TestService_SignUp_modes(t *testing.T) {
 		f := newFixture(t, func(o *account.Options) { o.SignupMode = mode })
 		_, _, err := f.SignUp(t.Context(), arena.Caller{}, arena.SignUp{Name: "Kim"})
 		f.fails(err, want[0])
-		_, _, err = f.SignUp(t.Context(), admin(), arena.SignUp{Name: "Kim"})
+		_, _, err = f.SignUp(t.Context(), admin(), arena.SignUp{Name: "Lee"})
 		f.fails(err, want[1])
 	}
 }
@@ -283,6 +285,17 @@ func TestService_Identify_issuer(t *testing.T) {
 	}
 	if o, err := f.Owner(t.Context(), kim); err != nil || o.Name != "Kim" || o.Email != "" {
 		t.Errorf("%+v, %v", o, err)
+	}
+	names := map[string]bool{}
+	for i := range 12 { // the issuer calls all of them Kim
+		next, err := identify(fmt.Sprintf("p%d.x.y", i))
+		f.ok(err)
+		o, err := f.Owner(t.Context(), next)
+		f.ok(err)
+		names[o.Name] = true
+	}
+	if !names["Kim 3"] || !names["Kim 9"] || len(names) != 12 {
+		t.Errorf("names %v", names)
 	}
 	for secret, want := range map[string]arena.Code{"bad.x.y": arena.CodeUnauthorized, "away.x.y": arena.CodeUnavailable, "no JWT": arena.CodeUnauthorized} {
 		_, err := identify(secret)

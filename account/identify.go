@@ -109,5 +109,5 @@ func (s *Service) ownerOf(ctx context.Context, id arena.Identity) (string, error
 	if s.o.SignupMode == SignupClosed && !id.Admin {
 		return "", errClosed()
 	}
-	return s.o.Store.Accounts.AdoptOwner(ctx, s.newOwner(id), id)
+	return withFreeName(s.newOwner(id), func(o arena.Owner) (string, error) { return s.o.Store.Accounts.AdoptOwner(ctx, o, id) })
 }

@@ -3,6 +3,7 @@ package account
 import (
 	"cmp"
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -173,8 +174,11 @@ func (s *Service) joinAs(ctx context.Context, id arena.Identity, in arena.SignIn
 	case err != nil:
 		return "", err
 	}
-	o, err := s.join(ctx, in.Invitation, joined)
-	return o.ID, err
+	return withFreeName(joined.Owner, func(o arena.Owner) (string, error) {
+		joined.Owner = o
+		o, err := s.join(ctx, in.Invitation, joined)
+		return o.ID, err
+	})
 }
 
 // join stores what a person who has joined adds to the arena.
@@ -224,4 +228,25 @@ func (s *Service) newOwner(id arena.Identity) arena.Owner {
 		o.Email, o.EmailConfirmedAt = id.Email, now
 	}
 	return o
+}
+
+// lastNumber is the last number that is tried behind a name.
+const lastNumber = 9
+
+// withFreeName stores an owner whose name the issuer of its identity chose: one that
+// is taken gets a number, or after all of them the end of the owner's id, because
+// the person cannot choose another.
+func withFreeName(o arena.Owner, create func(arena.Owner) (id string, err error)) (id string, err error) {
+	name := []rune(o.Name)
+	for n := 2; ; n++ {
+		id, err = create(o)
+		if arena.CodeOf(err) != arena.CodeNameTaken || n > lastNumber+1 {
+			return id, err
+		}
+		number := " " + strconv.Itoa(n)
+		if n > lastNumber {
+			number = " " + o.ID[len(o.ID)-6:]
+		}
+		o.Name = string(name[:min(len(name), MaxName-len(number))]) + number
+	}
 }

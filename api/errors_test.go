@@ -31,7 +31,7 @@ func codeEntries() []entry {
 		{"not_found", "Nothing with this id, slug or path exists, or it belongs to someone else.", "Look at the id; lists are under `/v1/agents`, `/v1/leagues` and `/v1/matches`."},
 		{"method_not_allowed", "The path is known, the method is not.", "The `Allow` header lists the methods."},
 		{"conflict", "The state does not allow it: a retired agent, a match that has begun, a league that takes no entries, too many agents or tokens.", "`detail` names the state that blocks the request."},
-		{"name_taken", "A league has this slug, or an agent this name or one that looks the same, in whatever case and script. Owners may have the same name.", "Choose another name."},
+		{"name_taken", "A league has this slug, or an agent or owner this name or one that looks the same, in whatever case and script. An agent and an owner may have the same name.", "Choose another name."},
 		{"signup_closed", "The league's deadline for entries (`signup_until`) is over.", "Ask the league's organizer, who can move the deadline."},
 		{"agent_has_endpoint", "A poll for tasks of an agent that has an endpoint.", "Remove the endpoint with `PATCH /v1/agents/{id}`, `{\"endpoint\": \"\"}`, or wait for tasks there."},
 		{"task_not_found", "An answer to a task that the agent does not have, or no longer: the match has ended, or it is long over.", "Use the `task_id` of the poll; drop the answer."},

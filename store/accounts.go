@@ -63,10 +63,11 @@ var (
 )
 
 // CreateOwner stores an owner and their first token with the audit entries
-// about it. Two owners may have the same name.
+// about it. name_taken: an owner that is not deleted has that name, or one that
+// looks the same.
 func (s *Accounts) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, o.ID, func(ctx context.Context, tx *db.Tx) error {
-		if _, err := insertOwners.Exec(ctx, tx, o); err != nil {
+		if err := insertOwner(ctx, tx, o); err != nil {
 			return err
 		}
 		if _, err := insertTokens.Exec(ctx, tx, t); err != nil {
@@ -75,6 +76,14 @@ func (s *Accounts) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token
 		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "create owner %s", o.ID)
+}
+
+// insertOwner stores an owner with the claim of its name.
+func insertOwner(ctx context.Context, tx *db.Tx, o arena.Owner) error {
+	if _, err := insertOwners.Exec(ctx, tx, o); err != nil {
+		return err
+	}
+	return claimName(ctx, tx, ownerName, o.ID, o.Name)
 }
 
 // Owner returns one owner.
@@ -159,13 +168,14 @@ func (s *Accounts) OwnerOf(ctx context.Context, issuer, subject string) (ownerID
 
 // AdoptOwner stores an owner without a token, with an identity of an OIDC issuer.
 // It returns the id of the identity's owner: an existing one stays. unauthorized:
-// its token was issued before the identity's last owner was deleted.
+// its token was issued before the identity's last owner was deleted. name_taken
+// as in CreateOwner.
 func (s *Accounts) AdoptOwner(ctx context.Context, o arena.Owner, id arena.Identity) (ownerID string, err error) {
 	err = s.write(ctx, id.Issuer+" "+id.Subject, func(ctx context.Context, tx *db.Tx) error {
 		if err := people.CheckIdentity(ctx, tx, id); err != nil {
 			return err
 		}
-		if _, err := insertOwners.Exec(ctx, tx, o); err != nil {
+		if err := insertOwner(ctx, tx, o); err != nil {
 			return err
 		}
 		_, err := db.Exec(ctx, tx, `INSERT INTO identities (issuer, subject, owner_id, created_at) VALUES ($1, $2, $3, $4)`,
@@ -202,7 +212,7 @@ func (s *Accounts) Join(ctx context.Context, invitation [32]byte, admit func(i a
 			o.Role = joined.Owner.Role
 			err = people.SetRole(ctx, tx, o)
 		case arena.CodeOf(err) == arena.CodeNotFound:
-			_, err = insertOwners.Exec(ctx, tx, o)
+			err = insertOwner(ctx, tx, o)
 		}
 		if err != nil {
 			return err

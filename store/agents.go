@@ -13,7 +13,6 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/internal/plaintext"
 	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
 )
@@ -172,10 +171,10 @@ func (s *Agents) createAgent(ctx context.Context, a arena.Agent, keys []arena.To
 			return err
 		}
 		if n == 0 {
-			return agentNameTaken(a.Name)
+			return nameTaken(agentName, a.Name)
 		}
 		if a.RetiredAt.IsZero() {
-			if err := claimName(ctx, tx, a.ID, a.Name); err != nil {
+			if err := claimName(ctx, tx, agentName, a.ID, a.Name); err != nil {
 				return err
 			}
 		}
@@ -190,44 +189,6 @@ func (s *Agents) createAgent(ctx context.Context, a arena.Agent, keys []arena.To
 		return base.InsertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "create agent %s", a.ID)
-}
-
-func agentNameTaken(name string) error {
-	return &arena.Error{
-		Code: arena.CodeNameTaken, Message: fmt.Sprintf("an agent is named %q, or a name that looks the same, already", name),
-		Fields: []arena.FieldError{{Field: "name", Message: "is taken, or looks like a name that is taken"}},
-	}
-}
-
-// nameRow is a row of agent_names.
-type nameRow struct{ key, agentID string }
-
-var nameTable = db.NewTable("agent_names", "n",
-	db.Text("key", func(n *nameRow) *string { return &n.key }),
-	db.Text("agent_id", func(n *nameRow) *string { return &n.agentID }),
-)
-
-var insertNames = db.NewInsert(nameTable, "ON CONFLICT (key) DO NOTHING")
-
-// claimName makes a name, and all that look the same, the agent's. name_taken:
-// another agent has one of them.
-func claimName(ctx context.Context, tx *db.Tx, agentID, name string) error {
-	keys := plaintext.NameKeys(name)
-	rows := make([]nameRow, len(keys))
-	for i, key := range keys {
-		rows[i] = nameRow{key: key, agentID: agentID}
-	}
-	n, err := insertNames.Exec(ctx, tx, rows...)
-	if err == nil && int(n) < len(rows) {
-		err = agentNameTaken(name)
-	}
-	return err
-}
-
-// releaseName deletes the claim of the agent's name.
-func releaseName(ctx context.Context, tx *db.Tx, agentID string) error {
-	_, err := db.Exec(ctx, tx, `DELETE FROM agent_names WHERE agent_id = $1`, agentID)
-	return err
 }
 
 // Agent returns one agent.
@@ -405,7 +366,7 @@ func (s *Agents) updateAgent(ctx context.Context, tx *db.Tx, id string, apply fu
 	changed.ID = id
 	_, err = updateAgents.Exec(ctx, tx, changed)
 	if s.d.Is(err, db.FaultUnique) { // an update can break two unique constraints
-		if err = agentNameTaken(changed.Name); changed.Name == before.Name {
+		if err = nameTaken(agentName, changed.Name); changed.Name == before.Name {
 			err = arena.Errorf(arena.CodeConflict, "another agent has this public key")
 		}
 	}
@@ -418,7 +379,7 @@ func (s *Agents) updateAgent(ctx context.Context, tx *db.Tx, id string, apply fu
 		}
 	}
 	if changed.Name != before.Name && changed.RetiredAt.IsZero() {
-		if err := claimName(ctx, tx, id, changed.Name); err != nil {
+		if err := claimName(ctx, tx, agentName, id, changed.Name); err != nil {
 			return before, after, err
 		}
 	}
@@ -440,7 +401,7 @@ func (s *Agents) updateAgent(ctx context.Context, tx *db.Tx, id string, apply fu
 // withdraws them from their leagues and releases their names.
 func retireAgents(ctx context.Context, tx *db.Tx, column, value string, at time.Time) error {
 	which := `(SELECT a.id FROM agents a WHERE a.` + column + ` = $1)`
-	if _, err := db.Exec(ctx, tx, `DELETE FROM agent_names WHERE agent_id IN `+which, value); err != nil {
+	if _, err := db.Exec(ctx, tx, `DELETE FROM names WHERE holder IN `+which, value); err != nil {
 		return err
 	}
 	if _, err := db.Exec(ctx, tx, `UPDATE entries SET withdrawn_at = $2 WHERE withdrawn_at = 0 AND agent_id IN `+which, value, db.Millis(at)); err != nil {

@@ -38,7 +38,7 @@ var tables = []table{
 	{"signing_keys", []string{"kid"}, 512},
 	{"agents", []string{"id"}, 512},
 	{"tokens", []string{"id"}, 512},
-	{"agent_names", []string{"key"}, 1024},
+	{"names", []string{"key"}, 1024},
 	{"uptime", []string{"agent_id", "day"}, 1024},
 	{"conformance", []string{"agent_id", "version"}, 64}, // some 20 KiB each
 	{"packs", []string{"id"}, 512},

@@ -97,6 +97,9 @@ func personalRows() []string {
 }
 
 func erasePersonal(ctx context.Context, tx *db.Tx, ownerID string, at time.Time) error {
+	if err := releaseName(ctx, tx, ownerID); err != nil {
+		return err
+	}
 	if err := people.EraseIdentities(ctx, tx, ownerID, at); err != nil {
 		return err
 	}

@@ -142,10 +142,9 @@ func (e *enrollment) register(ctx context.Context, owner string) (credentials, a
 		return c, view, fmt.Errorf("not logged in to %s: run `arena login %[1]s`", e.options.Arena)
 	}
 	if statusOf(err) == http.StatusUnauthorized && e.options.OwnerToken == "" {
-		if owner, err = e.signUp(ctx, name); err != nil {
-			return c, view, err
+		if owner, err = e.signUp(ctx, name); err == nil {
+			view, err = e.create(ctx, owner, name)
 		}
-		view, err = e.create(ctx, owner, name)
 	}
 	switch {
 	case codeOf(err) == "name_taken":

@@ -576,14 +576,14 @@ CREATE TABLE erasures (
     CONSTRAINT erasures_match FOREIGN KEY (match_id) REFERENCES matches (id)
 ) STRICT, WITHOUT ROWID;
 
--- The forms of the names of agents that are not retired: no two look alike.
-CREATE TABLE agent_names (
-    key      TEXT NOT NULL,
-    agent_id TEXT NOT NULL,
-    CONSTRAINT agent_names_pk PRIMARY KEY (key),
-    CONSTRAINT agent_names_agent FOREIGN KEY (agent_id) REFERENCES agents (id)
+-- The forms of the names of agents that are not retired and of owners that are not
+-- deleted: no two of a kind look alike.
+CREATE TABLE names (
+    key    TEXT NOT NULL, -- begins with the kind
+    holder TEXT NOT NULL, -- id of an agent or owner
+    CONSTRAINT names_pk PRIMARY KEY (key)
 ) STRICT;
-CREATE INDEX agent_names_by_agent ON agent_names (agent_id);
+CREATE INDEX names_by_holder ON names (holder);
 
 -- The first groups of owners that an agent has met in rated matches of a league.
 CREATE TABLE met_groups (
@@ -885,7 +885,7 @@ DROP TABLE pulled_tasks;
 DROP TABLE tokens;
 DROP TABLE agora_ways;
 DROP TABLE met_groups;
-DROP TABLE agent_names;
+DROP TABLE names;
 DROP TABLE erasures;
 DROP TABLE outcomes;
 DROP TABLE encounters;

@@ -12,16 +12,27 @@ import (
 	"github.com/agora-arena/arena/store"
 )
 
+// Names of owners are unique by look. Threat T5.
 func createOwner(f *fixture) {
 	ctx := f.t.Context()
 	o := f.owner("Kim")
 	f.equal(o, must(f.Accounts.Owner(ctx, o.ID))(f))
 	f.equal([]arena.Token{token("to_Kim", o.ID)}, must(f.Accounts.Tokens(ctx, o.ID))(f))
 
-	f.ok(f.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow_2", Name: "Kim", CreatedAt: start}, token("to_2", "ow_2")))
+	// However the owner is made; an agent may have the same name.
+	second := arena.Owner{ID: "ow_2", Name: "КIM", CreatedAt: start} // with a Cyrillic K
+	f.fails(arena.CodeNameTaken, f.Accounts.CreateOwner(ctx, second, token("to_2", "ow_2")))
+	_, err := f.Accounts.AdoptOwner(ctx, second, arena.Identity{Issuer: "https://a.example", Subject: "1"})
+	f.fails(arena.CodeNameTaken, err)
+	_, err = f.Accounts.SuspendOwner(ctx, o.ID, start, "spam", arena.AuditEntry{At: start, Actor: "admin", Action: "suspend-owner", Target: o.ID})
+	f.ok(err)
+	f.fails(arena.CodeNameTaken, f.Accounts.CreateOwner(ctx, second, token("to_2", "ow_2")))
+	f.ok(f.Agents.CreateAgent(ctx, arena.Agent{ID: "ag_kim", OwnerID: o.ID, Name: "Kim", CreatedAt: start}))
+	f.ok(f.Accounts.EraseOwner(ctx, arena.OwnerErasure{OwnerID: o.ID, At: start}))
+	f.ok(f.Accounts.CreateOwner(ctx, second, token("to_2", "ow_2")))
 	// A token that cannot be stored leaves no owner behind.
 	f.fails(arena.CodeConflict, f.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow_3", Name: "Lee", CreatedAt: start}, token("to_Kim", "ow_3")))
-	_, err := f.Accounts.Owner(ctx, "ow_3")
+	_, err = f.Accounts.Owner(ctx, "ow_3")
 	f.fails(arena.CodeNotFound, err)
 }
 

@@ -183,8 +183,8 @@ func ownerGroups(f *fixture) {
 	for _, none := range []string{"192.0.2.1:443", "[2001:db8::1]:443", "co.uk:443", "http://127.0.0.1:80/agora"} {
 		f.agent("none "+none, at(none, ""))
 	}
-	f.ok(f.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow_n1", Name: "N", Network: "192.0.2.7", CreatedAt: start}, token("to_n1", "ow_n1")))
-	f.ok(f.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow_n2", Name: "N", Network: "192.0.2.7", CreatedAt: start}, token("to_n2", "ow_n2")))
+	f.ok(f.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow_n1", Name: "N1", Network: "192.0.2.7", CreatedAt: start}, token("to_n1", "ow_n1")))
+	f.ok(f.Accounts.CreateOwner(ctx, arena.Owner{ID: "ow_n2", Name: "N2", Network: "192.0.2.7", CreatedAt: start}, token("to_n2", "ow_n2")))
 	owners, _, err := f.Accounts.Owners(ctx, arena.OwnerFilter{}, arena.Page{Limit: 100})
 	f.ok(err)
 	var all []string

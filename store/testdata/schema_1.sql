@@ -149,19 +149,34 @@ INSERT INTO outcomes (agent_id, outcome, rounds) VALUES
     ('ag_a', 'answered', 1);
 INSERT INTO erasures (match_id, commitments) VALUES
     ('m_1', '{"/seats/0/name":"c"}');
-INSERT INTO agent_names (key, agent_id) VALUES
-    ('case a', 'ag_a'),
-    ('fold a', 'ag_a'),
-    ('look a', 'ag_a'),
-    ('case b', 'ag_b'),
-    ('fold b', 'ag_b'),
-    ('look b', 'ag_b'),
-    ('case c', 'ag_c'),
-    ('fold c', 'ag_c'),
-    ('look c', 'ag_c'),
-    ('case d', 'ag_d'),
-    ('fold d', 'ag_d'),
-    ('look d', 'ag_d');
+INSERT INTO names (key, holder) VALUES
+    ('agent case a', 'ag_a'),
+    ('agent fold a', 'ag_a'),
+    ('agent look a', 'ag_a'),
+    ('agent case b', 'ag_b'),
+    ('agent fold b', 'ag_b'),
+    ('agent look b', 'ag_b'),
+    ('agent case c', 'ag_c'),
+    ('agent fold c', 'ag_c'),
+    ('agent look c', 'ag_c'),
+    ('agent case d', 'ag_d'),
+    ('agent fold d', 'ag_d'),
+    ('agent look d', 'ag_d'),
+    ('owner case kim', 'ow_kim'),
+    ('owner fold kim', 'ow_kim'),
+    ('owner look Kim', 'ow_kim'),
+    ('owner case a', 'ow_a'),
+    ('owner fold a', 'ow_a'),
+    ('owner look a', 'ow_a'),
+    ('owner case b', 'ow_b'),
+    ('owner fold b', 'ow_b'),
+    ('owner look b', 'ow_b'),
+    ('owner case c', 'ow_c'),
+    ('owner fold c', 'ow_c'),
+    ('owner look c', 'ow_c'),
+    ('owner case d', 'ow_d'),
+    ('owner fold d', 'ow_d'),
+    ('owner look d', 'ow_d');
 INSERT INTO met_groups (league, agent_id, owner_group) VALUES
     ('sums', 'ag_a', 'ow_b'),
     ('sums', 'ag_a', 'ow_c'),
