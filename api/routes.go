@@ -361,7 +361,7 @@ func serve(handler func(*API) http.Handler) func(*API, route) {
 // document adds a route without Huma's types to the document.
 func (a *API) document(r route) {
 	op := r.operation()
-	for _, part := range strings.Split(r.path, "/") {
+	for part := range strings.SplitSeq(r.path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
 			op.Parameters = append(op.Parameters, &huma.Param{
 				Name: strings.TrimSuffix(name, "}"), In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString},
