@@ -231,7 +231,7 @@ func wall(t time.Time) time.Time {
 // patience is how late a season may start: nodes crash, and the season before it ends first.
 const patience = 15 * time.Minute
 
-// clocksWrong reports whether a clock was wrong before a time in a way that may have started
+// clocksWrong reports whether a clock was so far ahead before a time that it may have started
 // something early.
 func (w *world) clocksWrong(at time.Time) bool {
 	return slices.ContainsFunc(w.wrong, func(s span) bool { return s.from.Before(at.Add(patience)) && at.Before(s.to.Add(time.Hour+patience)) })

@@ -10,10 +10,13 @@ import (
 
 // clock is the clock of one node: right, or ahead, or behind. Steps change what it
 // shows and not the time that passes, as with the clock of a real computer.
-type clock struct{ offset atomic.Int64 }
+type clock struct{ ahead atomic.Int64 }
 
 // step sets by how much the clock is wrong.
-func (c *clock) step(by time.Duration) { c.offset.Store(int64(by)) }
+func (c *clock) step(by time.Duration) { c.ahead.Store(int64(by)) }
+
+// offset returns by how much the clock is ahead.
+func (c *clock) offset() time.Duration { return time.Duration(c.ahead.Load()) }
 
 // Parts of the first word of a time.Time: a flag, 33 bits of seconds since 1885, and 30 bits
 // of nanoseconds. The second word is the monotonic reading.
@@ -30,7 +33,7 @@ func (c *clock) now() time.Time {
 		loc  *time.Location
 	}
 	right := time.Now()
-	shown := right.Add(time.Duration(c.offset.Load()))
+	shown := right.Add(c.offset())
 	seconds := shown.Unix() - time.Date(1885, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	made := parts{hasMonotonic | uint64(seconds)<<secondsShift | uint64(shown.Nanosecond()), right.UnixNano(), time.Local}
 	return *(*time.Time)(unsafe.Pointer(&made))

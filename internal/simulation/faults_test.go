@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -85,10 +84,11 @@ func (w *world) nemesis(ctx context.Context) {
 		w.log.Info("fault", "name", f.name, "host", n.addr.String())
 		f.begin(w, n)
 		pause(ctx, 100*time.Millisecond+time.Duration(w.intn(int(f.longest))))
+		far := n.clock.offset() > arena.ClockSlack
 		f.mend(w, n)
 		w.log.Info("mended", "name", f.name, "host", n.addr.String())
 		w.mu.Lock()
-		if strings.HasPrefix(f.name, "clock") {
+		if far {
 			w.wrong = append(w.wrong, span{began, time.Now()})
 		}
 		w.mu.Unlock()
