@@ -59,16 +59,16 @@ func (s *Service) rescore(ctx context.Context, caller arena.Caller, action, targ
 	if report.Matches == 0 && err != nil {
 		return report, err
 	}
-	if len(report.Changed) == 0 && len(report.Failed) == 0 {
-		report.Note = "No points changed: the league's judge gives the stored answers the points that they have. " +
-			"An answer that was corrected in a pack counts for played rounds once POST /v1/packs/{id}/tasks/{n}/correct has applied it."
-	}
 	audit, failed := caller.Audit(s.now(), action, target, nil, report)
 	if failed == nil {
 		failed = s.o.Store.Operations.Audit(context.WithoutCancel(ctx), audit)
 	}
 	if failed != nil {
 		err = errors.Join(err, fmt.Errorf("audit %s: %w", action, failed))
+	}
+	if len(report.Changed) == 0 && len(report.Failed) == 0 {
+		report.Note = "No points changed: the league's judge gives the stored answers the points that they have. " +
+			"An answer that was corrected in a pack counts for played rounds once POST /v1/packs/{id}/tasks/{n}/correct has applied it."
 	}
 	return report, err
 }

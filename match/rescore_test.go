@@ -21,7 +21,7 @@ type rescorer struct {
 }
 
 func (r *rescorer) Match(_ context.Context, id string) (arena.RescoreReport, error) {
-	return arena.RescoreReport{Matches: 1, Changed: []arena.RescoredMatch{{MatchID: id}}, Failed: []string{}, Kept: []arena.KeptMatch{}}, r.fail
+	return arena.RescoreReport{Matches: 1, Changed: []arena.RescoredMatch{{MatchID: id}}, Failed: []string{}, Ratings: []arena.RatingMove{}, Kept: []arena.KeptMatch{}}, r.fail
 }
 
 func (r *rescorer) Matches(_ context.Context, slug string, ids []string) (arena.RescoreReport, error) {
@@ -38,7 +38,7 @@ func (r *rescorer) League(context.Context, string) (arena.RescoreReport, error) 
 	if r.fail != nil {
 		return arena.RescoreReport{}, r.fail
 	}
-	return arena.RescoreReport{Matches: 2, Changed: []arena.RescoredMatch{}, Failed: []string{}, Kept: []arena.KeptMatch{}}, nil
+	return arena.RescoreReport{Matches: 2, Changed: []arena.RescoredMatch{}, Failed: []string{}, Ratings: []arena.RatingMove{}, Kept: []arena.KeptMatch{}}, nil
 }
 
 func (r *rescorer) Rebuild(ctx context.Context, slug string, audit ...func(int) (arena.AuditEntry, error)) (int, error) {
@@ -76,9 +76,9 @@ func TestService_Rescore(t *testing.T) {
 	}
 	want := []string{
 		`admin rebuild-ratings quiz {"league":"quiz","settlements":0}`,
-		`admin rescore-league quiz {"matches":2,"changed":[],"failed":[],"settlements":0,"kept":[]}`,
-		`admin rescore-match m_1 {"matches":1,"changed":[{"match_id":"m_1","seats":null}],"failed":[],"settlements":0,"kept":[]}`,
-		`admin rescore-match m_2 {"matches":1,"changed":[{"match_id":"m_2","seats":null}],"failed":[],"settlements":0,"kept":[]}`,
+		`admin rescore-league quiz {"matches":2,"changed":[],"failed":[],"settlements":0,"ratings":[],"kept":[]}`,
+		`admin rescore-match m_1 {"matches":1,"changed":[{"match_id":"m_1","seats":null}],"failed":[],"settlements":0,"ratings":[],"kept":[]}`,
+		`admin rescore-match m_2 {"matches":1,"changed":[{"match_id":"m_2","seats":null}],"failed":[],"settlements":0,"ratings":[],"kept":[]}`,
 	}
 	log := f.audited()
 	slices.Sort(log)
@@ -114,7 +114,7 @@ func TestService_CorrectTask(t *testing.T) {
 			t.Errorf("preview %t, applied %t", preview, applied)
 		}
 	}
-	if d := cmp.Diff([]string{`admin correct-task pk_1 {"answer":["x"],"leagues":[]}`}, f.audited()); d != "" {
+	if d := cmp.Diff([]string{`admin correct-task pk_1 {"task":0}{"answer":["x"],"leagues":[]}`}, f.audited()); d != "" {
 		t.Error(d)
 	}
 }

@@ -322,7 +322,7 @@ func (b *bench) correct(n int, to string) (tasks []int, answers map[string][]str
 // shows what would change and changes nothing.
 func TestRescorer_correctedAnswer(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, always(says("x")), always(says("y")))
+	b := newBench(t, right, always(says("y")))
 	b.usePack()
 	b.node("n1")
 	m, _ := b.over(b.match())
@@ -399,7 +399,7 @@ func TestRescorer_erasedTexts(t *testing.T) {
 			for range 2 {
 				report, err := b.rescorer(nil).League(t.Context(), slug)
 				b.ok(err)
-				want := arena.RescoreReport{Matches: 1, Changed: []arena.RescoredMatch{}, Failed: []string{}, Kept: []arena.KeptMatch{{MatchID: id, Reason: arena.KeptErased}}}
+				want := arena.RescoreReport{Matches: 1, Changed: []arena.RescoredMatch{}, Failed: []string{}, Kept: []arena.KeptMatch{{MatchID: id, Reason: arena.KeptErased}}, Ratings: []arena.RatingMove{}}
 				if d := cmp.Diff(want, report); d != "" {
 					t.Error(d)
 				}
