@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"time"
 
@@ -12,12 +13,18 @@ const (
 	rehearsePath = "/v1/agents/{id}/rehearse"
 	// rehearseTimeout bounds a rehearsal, which is answered when it is over.
 	rehearseTimeout = time.Minute
+	// uploadTimeout bounds the upload of a game, which is answered when random games of
+	// it are over. They take 10 seconds of processor time at most, at the lowest priority.
+	uploadTimeout = 3 * time.Minute
 )
 
 // timeout is how long the handler of the route may take.
 func (r route) timeout() time.Duration {
 	if r.path == rehearsePath || r.path == checkPath {
 		return rehearseTimeout
+	}
+	if r.method == http.MethodPost && r.path == gamesPath {
+		return uploadTimeout
 	}
 	if r.path == exportPath || r.path == exportOwnerPath {
 		return exportTimeout

@@ -18,7 +18,7 @@ import (
 // may take. On a busy machine they take longer, and are as many.
 const (
 	uploadGames = 200
-	uploadLimit = 30 * time.Second
+	uploadLimit = 10 * time.Second
 )
 
 // uploadSeats is the largest number of players that a game may need: leagues play
