@@ -95,9 +95,8 @@ func TestStart_refuses(t *testing.T) {
 	t.Parallel()
 	good := Options{Arena: "http://127.0.0.1:1", Leagues: []string{"trivia"}, Logger: slog.New(slog.DiscardHandler)}
 	for name, change := range map[string]func(*Options){
-		"arena": func(o *Options) { o.Arena = "" }, "leagues": func(o *Options) { o.Leagues = nil },
-		"logger": func(o *Options) { o.Logger = nil }, "count": func(o *Options) { o.Count = MaxCount + 1 },
-		"speed": func(o *Options) { o.Speed = -1 },
+		"arena": func(o *Options) { o.Arena = "" },
+		"count": func(o *Options) { o.Count = MaxCount + 1 }, "speed": func(o *Options) { o.Speed = -1 },
 	} {
 		o := good
 		change(&o)
