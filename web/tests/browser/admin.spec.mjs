@@ -156,7 +156,7 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   await page.locator(id('match-made')).waitFor();
   const matchId = (await page.locator(id('match-made')).getAttribute('href')).slice('/m/'.length);
   await page.locator(`${id('open-match')}[data-match="${matchId}"][data-status="running"] ${id('end-match')}`).click();
-  assert.match(await text(page, 'typed-text'), /2 agents play it \(.*\)\. Rounds that are lost: \d+/);
+  assert.match(await text(page, 'typed-text'), /2 agents are playing it \(.*\)\. Rounds that will be lost: \d+/);
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-void-1440-dark.png` });
   await page.locator(`${id('typed')} [name="reason"]`).fill('the pack was wrong');
   const hold = page.locator(id('hold'));
@@ -266,7 +266,7 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   const rules = await said();
   for (const rule of [
     /^A debate: two argue/,
-    /^1 speech of each/,
+    /^Each side speaks once/,
     /^Rounds start every Friday at 18:00/,
     /with 2 rated matches or more/,
     /^Only 1 agent on the list/,
@@ -416,7 +416,7 @@ test('an admin edits a league, enters agents, copies, archives and deletes', { t
   await other.page.locator(id('archived')).waitFor();
   assert.match(
     await other.page.locator(id('rules')).textContent(),
-    /Be fair\..*At most 24 matches of each agent in 24 hours\. *At least 10 min between two matches/s,
+    /Be fair\..*Each agent plays at most 24 matches in 24 hours\. *At least 10 minutes between two matches/s,
   );
   assert.deepEqual(other.faults, []);
   await other.close();
@@ -529,7 +529,7 @@ test('the overview says how the arena runs; the banner reaches every page; a dra
     .locator(`${id('node')}[data-alive="true"]`)
     .first()
     .waitFor();
-  assert.match(await text(page, 'vitals'), /(?=.*ARENA_BACKUP_TO)(?=.*accepts writes)(?=.*iB of .*iB are free)/s); // the full disk of a machine comes first
+  assert.match(await text(page, 'vitals'), /(?=.*ARENA_BACKUP_TO)(?=.*accepts writes)(?=.*iB of .*iB free)/s); // the full disk of a machine comes first
   const notice = `Down at six ${once()} <b>`;
   await page.locator(`${id('banner-form')} [name="text"]`).fill(notice);
   await page.locator(`${id('banner-form')} button`).click();
