@@ -473,6 +473,43 @@ test('a question of a pack is removed with its use in view', { timeout: PATIENCE
   await close();
 });
 
+test('a corrected answer is applied to played rounds after a look at what changes', { timeout: PATIENCE }, async () => {
+  const made = await fetch(new URL(`/v1/packs?format=jsonl&name=key-${once()}`, ORIGIN), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ADMIN}`, 'content-type': 'text/plain' },
+    body: task('2 + 2?', '4'),
+  });
+  const { pack_id: pack } = await made.json();
+  const { page, faults, close } = await open('/admin', { kept: KEPT });
+  const question = { description: '2 + 2?', rounds: 3 };
+  const items = [
+    { ...question, n: 0, answer: ['5'], replaced_by: 1 },
+    { ...question, n: 1, answer: ['4'], rounds: 0 },
+  ];
+  await page.route(/\/tasks\?/, (route) => route.fulfill({ json: { items, next_cursor: '' } }));
+  const asked = [];
+  await page.route(/\/tasks\/0\/correct/, (route) => {
+    const preview = route.request().url().includes('preview=true');
+    asked.push(preview);
+    const ratings = [{ agent_id: 'ag_1', rating_before: 1500, rating: 1540.4 }];
+    const report = { matches: 3, changed: [{ match_id: 'm_1', seats: [] }], failed: [], kept: [], settlements: 1, ratings };
+    return route.fulfill({ json: { preview, leagues: [{ league: 'quiz', report }] } });
+  });
+  await page.goto(new URL(`/admin/packs/${pack}`, ORIGIN).href);
+  await page.locator(id('question-correct')).click();
+  assert.match(await text(page, 'typed-text'), /^Finished matches that change: 1 of 3\. Ratings that move: 1, by 40 at most\./);
+  await page.locator(`${id('question-changes')} a[href="/m/m_1"]`).waitFor();
+  if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-correct-1440-dark.png` });
+  await page.locator(id('hold')).focus();
+  await page.keyboard.down('Enter');
+  await page.locator(id('question-removed'), { hasText: '3 matches were scored again, 1 changed' }).waitFor();
+  await page.keyboard.up('Enter');
+  assert.deepEqual(asked, [true, false]);
+  assert.equal(await page.locator(id('question-correct')).count(), 0);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test('the calendar has the seasons of all leagues by days, and what schedules will start', { timeout: PATIENCE }, async (t) => {
   const slug = `friday-${once()}`;
   const body = {

@@ -477,7 +477,7 @@ export const texts = {
   'admin.questions.correct': 'Apply to played rounds…',
   'admin.questions.correct.title': 'Score played rounds with the new answer',
   'admin.questions.correct.text':
-    '{changed} of {matches} finished matches change, and {ratings} ratings, by {most} at most. Brackets, eliminations and finished seasons stay. Running matches keep the old answer until you score them again.',
+    'Finished matches that change: {changed} of {matches}. Ratings that move: {ratings}, by {most} at most. Brackets, eliminations and finished seasons stay. Running matches keep the old answer until you score them again.',
   'admin.questions.correct.do': 'Score again',
   'admin.questions.corrected': '{matches} matches were scored again, {changed} changed. Failed: {failed}.',
   'admin.questions.applied': 'changed, also for played rounds',

@@ -482,7 +482,7 @@ export const texts: Translation<typeof en> = {
   'admin.questions.correct': 'Aplicar a rondas jugadas…',
   'admin.questions.correct.title': 'Puntuar las rondas jugadas con la nueva respuesta',
   'admin.questions.correct.text':
-    'Cambian {changed} de {matches} partidas terminadas y {ratings} puntuaciones Elo, en {most} como máximo. Los cuadros, las eliminaciones y las temporadas terminadas se quedan como están. Las partidas en curso conservan la respuesta anterior hasta que vuelvas a puntuarlas.',
+    'Partidas terminadas que cambian: {changed} de {matches}. Puntuaciones Elo que cambian: {ratings}, en {most} como máximo. Los cuadros, las eliminaciones y las temporadas terminadas se quedan como están. Las partidas en curso conservan la respuesta anterior hasta que vuelvas a puntuarlas.',
   'admin.questions.correct.do': 'Volver a puntuar',
   'admin.questions.corrected': 'Se volvieron a puntuar {matches} partidas; cambiaron {changed}. Fallaron: {failed}.',
   'admin.questions.applied': 'cambiada, también en rondas jugadas',
