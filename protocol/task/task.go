@@ -186,17 +186,16 @@ func DecodeAnswer(body []byte, outputFormat string) (answer *arena.AnswerBody, n
 	if err != nil {
 		return nil, "", err
 	}
+	answer = &arena.AnswerBody{Answer: text}
 	var c claims
-	atLeastZero := func(n float64) bool { return n >= 0 }
-	answer = &arena.AnswerBody{
-		Answer:        text,
-		Confidence:    claim(&c, r.Confidence, "confidence must be a number of 0 to 1", func(n float64) bool { return n >= 0 && n <= 1 }),
-		Reasoning:     *cmp.Or(claim[string](&c, r.Reasoning, "reasoning must be a text", nil), new("")),
-		SubagentsUsed: *cmp.Or(claim[[]string](&c, r.SubagentsUsed, "subagents_used must be a list of texts", nil), new([]string)),
-		ToolsUsed:     *cmp.Or(claim[[]string](&c, r.ToolsUsed, "tools_used must be a list of texts", nil), new([]string)),
-		Tokens:        (*int64)(claim(&c, r.Tokens, "tokens must be a whole number of 0 or more", func(n strictjson.Whole) bool { return n >= 0 })),
-		LatencyMS:     claim(&c, r.LatencyMS, "latency_ms must be a number of 0 or more", atLeastZero),
-	}
+	var tokens *strictjson.Whole
+	claim(&c, r.Confidence, "confidence must be a number of 0 to 1", &answer.Confidence, func(n *float64) bool { return *n >= 0 && *n <= 1 })
+	claim(&c, r.Reasoning, "reasoning must be a text", &answer.Reasoning, nil)
+	claim(&c, r.SubagentsUsed, "subagents_used must be a list of texts", &answer.SubagentsUsed, nil)
+	claim(&c, r.ToolsUsed, "tools_used must be a list of texts", &answer.ToolsUsed, nil)
+	claim(&c, r.Tokens, "tokens must be a whole number of 0 or more", &tokens, func(n *strictjson.Whole) bool { return *n >= 0 })
+	claim(&c, r.LatencyMS, "latency_ms must be a number of 0 or more", &answer.LatencyMS, func(n *float64) bool { return *n >= 0 })
+	answer.Tokens = (*int64)(tokens)
 	if len(c) > 0 {
 		note = "the answer counts; dropped: " + strings.Join(c, ", ")
 	}
@@ -206,18 +205,18 @@ func DecodeAnswer(body []byte, outputFormat string) (answer *arena.AnswerBody, n
 // claims are what is wrong with the claims of a reply.
 type claims []string
 
-// claim returns what a reply states beside its answer, nil if it does not or if
-// that is not as it must be.
-func claim[T any](wrong *claims, raw json.RawMessage, must string, fits func(T) bool) *T {
+// claim decodes what a reply states beside its answer into to, which stays as it is if
+// the reply does not state it or if it must be something else.
+func claim[T any](wrong *claims, raw json.RawMessage, must string, to *T, fits func(T) bool) {
 	if len(raw) == 0 || string(raw) == "null" {
-		return nil
+		return
 	}
 	var v T
 	if strictjson.Unmarshal(raw, &v) != nil || fits != nil && !fits(v) {
 		*wrong = append(*wrong, must)
-		return nil
+		return
 	}
-	return &v
+	*to = v
 }
 
 // answerText returns the text to judge: the text of a string, the literal of a
