@@ -396,14 +396,11 @@ func (s *Packs) CorrectTasks(ctx context.Context, packID string, tasks []int, le
 func (s *Packs) CorrectedAnswers(ctx context.Context, packID string) (map[int][]string, error) {
 	corrected := map[int][]string{}
 	err := s.view(ctx, func(q db.Querier) error {
-		rows, err := taskTable.All(ctx, q, ` WHERE t.pack_id = $1 AND t.replaced_by > 0 ORDER BY t.n`, packID)
+		rows, err := taskTable.All(ctx, q, ` WHERE t.pack_id = $1 AND t.replaced_by > 0 AND t.corrected_at > 0 ORDER BY t.n`, packID)
 		if err != nil {
 			return err
 		}
 		for _, t := range slices.Backward(rows) { // a task is replaced by one with a higher number
-			if t.correctedAt.IsZero() {
-				continue
-			}
 			answers, ok := corrected[t.replacedBy]
 			if !ok {
 				next, err := taskTable.One(ctx, q, ` WHERE t.pack_id = $1 AND t.n = $2`, packID, t.replacedBy)

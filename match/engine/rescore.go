@@ -162,7 +162,7 @@ func (r *Rescorer) matches(ctx context.Context, slug string, each func(func(aren
 		return report, nil
 	}
 	if p == nil {
-		if err := r.decideAgain(ctx, slug, report.Changed); err != nil {
+		if err := r.decideAgain(ctx, l.Settings.Format, report.Changed); err != nil {
 			return report, err
 		}
 	}
@@ -349,15 +349,11 @@ func (c changedPacks) void(rounds []arena.Round, answers []arena.Answer) (voided
 	return voided
 }
 
-// decideAgain gives the pairings of a running season the results that their matches
-// have now. Rounds of a bracket were paired by the old ones, so they keep them, as a
-// finished season keeps its table.
-func (r *Rescorer) decideAgain(ctx context.Context, slug string, changed []arena.RescoredMatch) error {
-	l, err := r.Store.Leagues.League(ctx, slug)
-	if err != nil {
-		return fmt.Errorf("decide pairings again: %w", err)
-	}
-	if format.Of(l.Settings.Format).Bracket {
+// decideAgain updates the results of pairings of a running season after their matches
+// were scored again. Brackets keep the old results, which decided who played the next
+// round, and finished seasons keep their tables.
+func (r *Rescorer) decideAgain(ctx context.Context, f arena.Format, changed []arena.RescoredMatch) error {
+	if format.Of(f).Bracket {
 		return nil
 	}
 	for _, c := range changed {
