@@ -194,8 +194,8 @@ func setHeaders(https bool) gin.HandlerFunc {
 	}
 }
 
-// anyOrigin reports whether pages of other sites may read a route: those of the
-// arena that need no token. A browser adds no cookie to such a request, or keeps
+// anyOrigin reports whether pages of other sites may read a route: they may if the
+// route needs no token. A browser adds no cookie to such a request, or keeps
 // the answer from the page (threat A3). Sign-in acts on cookies, and the
 // protocols of agents are not for browsers.
 func (r route) anyOrigin() bool {

@@ -253,7 +253,7 @@ type Prompt struct {
 	Seat        int      `json:"seat"` // Seat.No
 	Description string   `json:"description"`
 	Options     []string `json:"options,omitempty"`
-	// OutputFormat is that of the answer; "": the task's own.
+	// OutputFormat is the format that the answer must have; "": the format of the task.
 	OutputFormat string          `json:"output_format,omitempty"`
 	Observation  json.RawMessage `json:"observation,omitempty"` // an object: the position as programs read it
 	Bank         time.Duration   `json:"bank,omitempty"`        // what the seat has after the time limit of the round

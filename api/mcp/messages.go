@@ -139,7 +139,7 @@ type recorder struct {
 // Header implements http.ResponseWriter.
 func (r *recorder) Header() http.Header { return r.header }
 
-// WriteHeader implements http.ResponseWriter. The status is that of the batch.
+// WriteHeader implements http.ResponseWriter. It ignores the status: a batch has one of its own.
 func (r *recorder) WriteHeader(int) {}
 
 // Write implements http.ResponseWriter.

@@ -12,7 +12,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// database is the SQLite file that all nodes share. Its clock is that of the bubble.
+// database is the SQLite file that all nodes share. It uses the clock of the bubble.
 // Writers take turns, since SQLite's own waiting takes real time.
 type database struct {
 	driver *sqlite.Driver

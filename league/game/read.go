@@ -112,7 +112,7 @@ var (
 		`i(?:['’]ll|\s+will)?(?:\s+(?:play|choose|pick|select|take|say|bid|move|go\s+(?:with|for)))?(?:\s+to)?\s` +
 		`|(?:(?:my|the)\s+)?(?:(?:next|final|best)\s+)?(?:move|action|bid|play)\s*(?::|\s(?:is|would\s+be|will\s+be)\b:?|\s)` +
 		`)\s*`)
-	// bullet matches the beginning of a line of a list, such as that of the options.
+	// bullet matches the mark before an item of a list, for example a list of options.
 	bullet = regexp.MustCompile(`^[-*•]\s+`)
 	// moveNumber matches the number of a move in a game's notation. A number before
 	// another number may be a move itself.

@@ -124,7 +124,7 @@ func TestNext_clockChanges(t *testing.T) {
 	}
 }
 
-// Where clocks do not change, occurrences are those of the library.
+// Where clocks do not change, the library finds the same occurrences.
 func TestNext_library(t *testing.T) {
 	t.Parallel()
 	field := func(t *rapid.T, low, high int) string {

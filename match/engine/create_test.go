@@ -83,8 +83,8 @@ func TestEngine_Create(t *testing.T) {
 	}
 }
 
-// drained returns when the node claims no match that it creates, which it shows
-// with those of a league that does not exist.
+// drained waits until the node no longer claims the matches that it creates. It
+// tries to create matches in a league that does not exist.
 func (n *node) drained(t *testing.T, k *maker) {
 	t.Helper()
 	for how := ""; how != "plain"; how = <-k.creates {

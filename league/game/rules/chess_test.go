@@ -121,7 +121,7 @@ func TestChess_notation(t *testing.T) { //nolint:paralleltest // the library rea
 		{"7k/4P3/8/8/8/8/8/K7 w - - 0 1", "e8=Q+", []string{"e8=Q+", "e8=Q", "e8Q", "e7e8q", "e7e8Q", "e8q", "e7-e8=Q", "e8(Q)", "E8=Q"}},
 		{"7k/4P3/8/8/8/8/8/K7 w - - 0 1", "e8=N", []string{"e8=N", "e8N", "e7e8n", "e8=N+"}},
 		{"4k3/8/8/8/8/8/8/KN3N2 w - - 0 1", "Nbd2", []string{"Nbd2", "Nb1d2", "b1d2", "nbd2"}},
-		// Both captures are legal: SAN as it stands decides.
+		// Both captures are legal: the one written exactly so in SAN is played.
 		{"4k3/8/8/8/8/2n5/1P1B4/4K3 w - - 0 1", "bxc3", []string{"bxc3", "bc3"}},
 		{"4k3/8/8/8/8/2n5/1P1B4/4K3 w - - 0 1", "Bxc3", []string{"Bxc3"}},
 		{"4k3/8/8/8/8/2n5/3B4/4K3 w - - 0 1", "Bxc3", []string{"bxc3", "bc3", "BXC3"}}, // only the bishop can

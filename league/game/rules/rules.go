@@ -53,8 +53,8 @@ type Info struct {
 	Hidden     bool     `json:"hidden"`    // a player knows what others must not see before the end
 	MaxTurns   int      `json:"max_turns"` // every game ends within this many turns
 	Options    []Option `json:"options"`
-	// OutputFormat is that of the tasks: "json" lets a move be an object or a list,
-	// which Parse gets as compact JSON. "": text.
+	// OutputFormat is the output format of tasks: with "json" a move may be an object or
+	// a list, which Parse gets as compact JSON. "": text.
 	OutputFormat string `json:"output_format,omitempty"`
 }
 
