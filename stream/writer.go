@@ -94,8 +94,13 @@ func (w *writer) flush(s *spectator) {
 
 // write reports false if a slow-path writer has to continue.
 func (w *writer) write(s *spectator) bool {
-	if s.Ended() != nil || s.socket.pending.Swap(false) {
+	if s.Ended() != nil {
 		return false
+	}
+	if s.socket.pending.Swap(false) {
+		if all, _ := s.socket.conn.TrySend(w.nb, nil, true); !all { // Flush returns the error
+			return false
+		}
 	}
 	if s.PingDue() && !s.socket.conn.TryPing(w.nb) {
 		return false

@@ -22,6 +22,7 @@ const (
 	frameText  = 0x80 | 0x1
 	frameClose = 0x80 | 0x8
 	framePing  = 0x80 | 0x9
+	framePong  = 0x80 | 0xa
 )
 
 // pingFrame returns a ping without a payload.

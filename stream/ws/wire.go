@@ -28,16 +28,17 @@ type wire struct {
 	raw     syscall.RawConn // nil: the connection has only blocking writes, or is TLS
 	below   *carrier        // below TLS; nil: the connection is not TLS, or has only blocking writes
 	now     func() time.Time
-	timeout time.Duration // of one blocking write
-	onRest  func()        // called when Write leaves bytes behind; nil: Write blocks
-	onWait  func()        // called when the reader is about to wait; may be nil
-	reads   atomic.Int64  // odd while the reader waits for bytes
+	timeout time.Duration          // of one blocking write
+	onRest  func()                 // called when Write leaves something to be written; nil: Write blocks
+	onWait  func()                 // called when the reader is about to wait; may be nil
+	reads   atomic.Int64           // odd while the reader waits for bytes
+	pong    atomic.Pointer[[]byte] // the answer to the latest ping; nil: it was written
 
-	mu   sync.Mutex
-	done bool   // a close frame was sent, or the connection broke
-	slow bool   // the peer did not read in time: only a close frame may follow
-	rest []byte // must be written before anything else
-	cut  int    // bytes at the head of rest that complete a frame already begun
+	mu   sync.Mutex // held while a write waits for the peer
+	done bool       // a close frame was sent, or the connection broke
+	slow bool       // the peer did not read in time: only a close frame may follow
+	rest []byte     // must be written before anything else
+	cut  int        // bytes at the head of rest that complete a frame already begun
 }
 
 // Read is called by the library.
@@ -51,15 +52,20 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err //nolint:wrapcheck // io.Reader: the library compares with io.EOF
 }
 
-// maxRest bounds the rest of a peer that requests pongs and reads nothing.
-const maxRest = 4 << 10
-
-// Write writes the library's control frames. It drops them after a close frame,
-// and while too much is left over. With onRest it does not block.
+// Write writes the library's control frames. It drops them after a close frame.
+// With onRest it leaves pongs to the next writer: the library would end the
+// connection if one that waits for the peer kept it waiting for 5 s. Only the
+// latest ping needs an answer (RFC 6455, section 5.5.3).
 func (w *wire) Write(p []byte) (int, error) {
+	if w.onRest != nil && p[0] == framePong {
+		pong := bytes.Clone(p)
+		w.pong.Store(&pong)
+		w.onRest()
+		return len(p), nil
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.done || w.slow || w.onRest != nil && w.waiting() > maxRest {
+	if w.done || w.slow {
 		return len(p), nil
 	}
 	w.done = p[0] == frameClose
@@ -76,8 +82,17 @@ func (w *wire) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// try writes as much of the frames b as the socket accepts without blocking. It
-// reports false when bytes are left over, which flush writes. The bytes left
+// afterPong returns the frames b behind the pong that is due. It reports whether
+// they are a copy.
+func (w *wire) afterPong(b []byte) (frames []byte, copied bool) {
+	if pong := w.pong.Swap(nil); pong != nil {
+		return append(*pong, b...), true
+	}
+	return b, false
+}
+
+// try writes a pong that is due and as much of the frames b as the socket
+// accepts without blocking. It reports false when bytes are left over, which flush writes. The bytes left
 // over are kept as they are if shared, and cloned otherwise.
 func (w *wire) try(nb *Nonblock, b []byte, shared bool) (all bool, err error) {
 	w.mu.Lock()
@@ -85,7 +100,11 @@ func (w *wire) try(nb *Nonblock, b []byte, shared bool) (all bool, err error) {
 	if w.done || w.slow {
 		return false, net.ErrClosed
 	}
-	return w.tryLocked(nb, b, shared)
+	b, copied := w.afterPong(b)
+	if len(b) == 0 {
+		return w.waiting() == 0, nil
+	}
+	return w.tryLocked(nb, b, shared || copied)
 }
 
 func (w *wire) tryLocked(nb *Nonblock, b []byte, shared bool) (all bool, err error) {
@@ -138,7 +157,7 @@ func (w *wire) keep(b []byte, cut, n int) {
 	}
 }
 
-// send writes what is left over and then the frames b. It returns ErrSlow if
+// send writes what is left over, a pong that is due and the frames b. It returns ErrSlow if
 // the peer reads no byte within the timeout, or not all of them within
 // SendAttempts timeouts.
 func (w *wire) send(b []byte) error {
@@ -147,6 +166,7 @@ func (w *wire) send(b []byte) error {
 	if w.done || w.slow {
 		return net.ErrClosed
 	}
+	b, _ = w.afterPong(b)
 	if w.below != nil {
 		return w.writeSealed(b)
 	}

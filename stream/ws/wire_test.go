@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"testing"
@@ -34,6 +35,53 @@ type timeoutError struct{}
 
 func (timeoutError) Error() string   { return "timeout" }
 func (timeoutError) Is(e error) bool { return errors.Is(e, os.ErrDeadlineExceeded) }
+
+// A pong does not wait for a writer that waits for the peer. It follows what is
+// being written, and of two pongs the later one counts.
+func TestWire_Pong(t *testing.T) {
+	t.Parallel()
+	near, far := net.Pipe()
+	entered := make(chan struct{})
+	rests := 0
+	w := &wire{Conn: enteredConn{near, entered}, now: time.Now, timeout: time.Hour, onRest: func() { rests++ }}
+	sent := make(chan error, 1)
+	text := AppendText(nil, []byte("text"))
+	go func() { sent <- w.send(text) }()
+	<-entered
+	for _, payload := range "ab" {
+		if n, err := w.Write([]byte{framePong, 1, byte(payload)}); n != 3 || err != nil { // it would wait for ever
+			t.Errorf("write: %d, %v", n, err)
+		}
+	}
+	if rests != 2 {
+		t.Errorf("the writers were called %d times, want 2", rests)
+	}
+	go func() {
+		if err := errors.Join(<-sent, w.send(nil), near.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	got, err := io.ReadAll(far)
+	must(t, err)
+	if want := append(text, framePong, 1, 'b'); !bytes.Equal(got, want) {
+		t.Errorf("the peer got %q, want %q", got, want)
+	}
+}
+
+// enteredConn closes a channel when its first write begins.
+type enteredConn struct {
+	net.Conn
+	entered chan struct{}
+}
+
+func (c enteredConn) Write(b []byte) (int, error) {
+	select {
+	case <-c.entered:
+	default:
+		close(c.entered)
+	}
+	return c.Conn.Write(b)
+}
 
 // Whatever a socket takes and whenever it stops, what it got is whole frames
 // in order, and a goodbye follows a whole frame.
