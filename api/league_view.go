@@ -388,20 +388,21 @@ func viewEntry(r arena.EntryRules) entryBody {
 // SeasonView is the public view of a season. Huma reads embedded members of
 // exported types only.
 type SeasonView struct {
-	Season     int                `json:"season" doc:"1, 2, 3 … within the league."`
-	SeasonID   string             `json:"season_id"`
-	Status     arena.SeasonStatus `json:"status" enum:"running,finished"`
-	Format     arena.Format       `json:"format"`
-	StartedAt  jsonTime           `json:"started_at"`
-	EndsAt     *jsonTime          `json:"ends_at,omitempty"`
-	FinishedAt *jsonTime          `json:"finished_at,omitempty"`
-	Podium     []arena.TableRow   `json:"podium" doc:"The first three places of a finished season."`
+	Season      int                `json:"season" doc:"1, 2, 3 … within the league."`
+	SeasonID    string             `json:"season_id"`
+	Status      arena.SeasonStatus `json:"status" enum:"running,finished"`
+	Format      arena.Format       `json:"format"`
+	StartedAt   jsonTime           `json:"started_at"`
+	EndsAt      *jsonTime          `json:"ends_at,omitempty"`
+	FinishedAt  *jsonTime          `json:"finished_at,omitempty"`
+	CorrectedAt *jsonTime          `json:"corrected_at,omitempty" doc:"When the answer of a question that its matches had used was last corrected, after its end. Its table and podium stayed as they were."`
+	Podium      []arena.TableRow   `json:"podium" doc:"The first three places of a finished season."`
 }
 
 func viewSeason(s arena.Season) SeasonView {
 	v := SeasonView{
 		Season: s.No, SeasonID: s.ID, Status: s.Status, Format: s.Format, StartedAt: jsonTime(s.StartedAt),
-		EndsAt: optionalTime(s.EndsAt), FinishedAt: optionalTime(s.FinishedAt), Podium: []arena.TableRow{},
+		EndsAt: optionalTime(s.EndsAt), FinishedAt: optionalTime(s.FinishedAt), CorrectedAt: optionalTime(s.CorrectedAt), Podium: []arena.TableRow{},
 	}
 	for _, r := range s.Table {
 		if r.Rank <= 3 {

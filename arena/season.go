@@ -31,8 +31,11 @@ type Season struct {
 	StartedAt  time.Time
 	EndsAt     time.Time // zero: the format decides
 	FinishedAt time.Time
-	Table      []TableRow // final, once finished; best first
-	Version    int64      // increases with each change; a change of an old version is rejected
+	// CorrectedAt is when the answer of a question that its matches had used was last
+	// corrected. Its table stayed as it was. Zero: never, or it was running then.
+	CorrectedAt time.Time
+	Table       []TableRow // final, once finished; best first
+	Version     int64      // increases with each change; a change of an old version is rejected
 }
 
 // Entrant is an agent in a season.

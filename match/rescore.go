@@ -134,7 +134,7 @@ func (s *Service) CorrectTask(ctx context.Context, caller arena.Caller, packID s
 		if err != nil {
 			return correction, err
 		}
-		if err := s.o.Store.Packs.CorrectTasks(ctx, packID, tasks, leagues, at, audit); err != nil {
+		if err := s.o.Store.Packs.CorrectTasks(ctx, packID, tasks, used, at, audit); err != nil {
 			return correction, err
 		}
 	}

@@ -372,18 +372,23 @@ func changedTask(changed []taskRow, n int) (taskRow, bool) {
 }
 
 // CorrectTasks has rounds that were played with some tasks judged by the answers of
-// those that replaced them, notes it in leagues, and stores the audit entries about
-// it.
-func (s *Packs) CorrectTasks(ctx context.Context, packID string, tasks []int, leagues []string, at time.Time, audit ...arena.AuditEntry) error {
+// those that replaced them, and stores the audit entries about it. It notes it in the
+// leagues that used them and in the finished seasons of their matches, by their ids.
+func (s *Packs) CorrectTasks(ctx context.Context, packID string, tasks []int, used map[string][]string, at time.Time, audit ...arena.AuditEntry) error {
 	err := s.writeAlone(ctx, packID, func(ctx context.Context, tx *db.Tx) error {
 		for _, n := range tasks {
 			if _, err := db.Exec(ctx, tx, `UPDATE tasks SET corrected_at = $1 WHERE pack_id = $2 AND n = $3 AND replaced_by > 0`, db.Millis(at), packID, n); err != nil {
 				return err
 			}
 		}
-		for _, league := range leagues {
+		for league, matches := range used {
 			if _, err := db.Exec(ctx, tx, `UPDATE leagues SET corrected_tasks = corrected_tasks + 1 WHERE slug = $1`, league); err != nil {
 				return err
+			}
+			for _, match := range matches {
+				if _, err := db.Exec(ctx, tx, `UPDATE seasons SET corrected_at = $1 WHERE status = 'finished' AND id = (SELECT season_id FROM pairings WHERE match_id = $2)`, db.Millis(at), match); err != nil {
+					return err
+				}
 			}
 		}
 		return base.InsertAudit(ctx, tx, audit...)

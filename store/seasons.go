@@ -37,6 +37,7 @@ func seasonColumns() []db.Column[arena.Season] {
 		db.Time("started_at", func(s *arena.Season) *time.Time { return &s.StartedAt }),
 		db.Time("ends_at", func(s *arena.Season) *time.Time { return &s.EndsAt }),
 		db.Time("finished_at", func(s *arena.Season) *time.Time { return &s.FinishedAt }),
+		db.Time("corrected_at", func(s *arena.Season) *time.Time { return &s.CorrectedAt }),
 	}
 }
 

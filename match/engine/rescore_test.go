@@ -349,7 +349,7 @@ func TestRescorer_correctedAnswer(t *testing.T) {
 	if d := cmp.Diff(before, b.ratings()); d != "" {
 		t.Errorf("the preview moved ratings: %s", d)
 	}
-	b.ok(b.store.Packs.CorrectTasks(t.Context(), b.pack, tasks, []string{slug}, time.Now()))
+	b.ok(b.store.Packs.CorrectTasks(t.Context(), b.pack, tasks, map[string][]string{slug: nil}, time.Now()))
 	report, err := r.Matches(t.Context(), slug, []string{m.ID})
 	b.ok(err)
 	if d := cmp.Diff(preview, report); d != "" {

@@ -179,7 +179,7 @@ func correctedTasks(f *fixture) {
 		f.ok(err)
 		f.equal(reaches, tasks)
 		f.equal([]string{answer}, answers)
-		f.ok(f.Packs.CorrectTasks(ctx, "pk_4", tasks, []string{"keys"}, start, arena.AuditEntry{ID: arena.NewID(arena.AuditPrefix, start), At: start, Actor: "admin", Action: "correct", Target: "pk_4"}))
+		f.ok(f.Packs.CorrectTasks(ctx, "pk_4", tasks, map[string][]string{"keys": {"m_k"}}, start, arena.AuditEntry{ID: arena.NewID(arena.AuditPrefix, start), At: start, Actor: "admin", Action: "correct", Target: "pk_4"}))
 	}
 	key(0, "3")
 	f.equal(0, len(must(f.Packs.CorrectedAnswers(ctx, "pk_4"))(f)))

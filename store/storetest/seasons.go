@@ -96,6 +96,16 @@ func seasons(f *fixture) {
 	first, _, err := f.Leagues.Season(ctx, "trivia", 1)
 	f.ok(err)
 	f.equal(stored, first)
+
+	// A corrected answer is noted in the finished season alone.
+	f.ok(f.Packs.CreatePack(ctx, arena.Pack{ID: "pk_5", Name: "Cups", Format: "jsonl", CreatedAt: start}, []arena.Task{{Description: "q", Answers: []string{"a"}}}))
+	f.ok(f.Packs.CorrectTasks(ctx, "pk_5", []int{0}, map[string][]string{"trivia": {"m_1", "m_none"}}, start.Add(day)))
+	first, _, err = f.Leagues.Season(ctx, "trivia", 1)
+	f.ok(err)
+	stored.CorrectedAt = start.Add(day)
+	f.equal(stored, first)
+	stored, _ = f.season()
+	f.equal(time.Time{}, stored.CorrectedAt)
 }
 
 // season returns the newest season of the league trivia.

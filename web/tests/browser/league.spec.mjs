@@ -81,9 +81,15 @@ test('older seasons come when they are asked for, and one by its address without
   await page.locator(id('season-choose')).selectOption('1');
   await page.locator(`${id('season')}[data-season="1"]`).waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.dataset.testid), 'season-choose'); // the next key chooses on
+  assert.equal(await page.locator(id('season-corrected')).count(), 0);
+  await page.route('**/v1/leagues/cup/seasons/1', async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), corrected_at: '2026-03-05T12:00:00Z' } });
+  });
   await page.reload(); // its address alone: the list has not come to it
   await page.locator(`${id('season')}[data-season="1"] ${id('podium')}`).waitFor();
   assert.equal(await page.locator(id('season-choose')).inputValue(), '1');
+  assert.match(await page.locator(id('season-corrected')).innerText(), /corrected on Mar 5, 2026/);
   // How it was won, with a link to the match that decided it, and what to share.
   const final = page.locator(`${id('moment')}[data-kind="final"]`);
   assert.match(await final.innerText(), /beat/);

@@ -19,6 +19,7 @@ export const texts = {
   'season.ends': 'Ends in {time}',
   'season.waiting': 'Waiting: {note}',
   'season.frozen': 'The board is frozen: results and table stay hidden until the season ends.',
+  'season.corrected': 'The answer of a question was corrected on {time}, after the season had ended. Podium and table stayed as they were.',
   'season.podium': 'Podium',
   'season.table': 'Table',
   'season.table.ladder': 'In a ladder the ratings are the standings.',

@@ -19,6 +19,8 @@ export const texts: Translation<typeof en> = {
   'season.ends': 'Termina en {time}',
   'season.waiting': 'En espera: {note}',
   'season.frozen': 'La tabla está congelada: resultados y posiciones quedan ocultos hasta que termine la temporada.',
+  'season.corrected':
+    'El {time}, después del final de la temporada, se corrigió la respuesta de una pregunta. El podio y la tabla quedaron como estaban.',
   'season.podium': 'Podio',
   'season.table': 'Tabla',
   'season.table.ladder': 'Mientras se juega una escalera, su tabla son sus puntuaciones.',
