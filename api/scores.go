@@ -119,9 +119,9 @@ type sharedView struct {
 
 type anomalyView struct {
 	Kind     arena.AnomalyKind  `json:"kind" enum:"copied_answers,one_sided,arranged,fed,foreign_mark"`
-	AgentIDs []string           `json:"agent_ids" doc:"copied_answers: who was first, who came later; one_sided: winner, loser; fed: winner, losers."`
-	Trials   int                `json:"trials" doc:"How often it could have happened."`
-	Observed int                `json:"observed" doc:"How often it did; arranged: runs of wins."`
+	AgentIDs []string           `json:"agent_ids" doc:"copied_answers: who was first, who came later; one_sided: winner, loser; fed: who is favored, opponents."`
+	Trials   int                `json:"trials" doc:"How often it could have happened. fed: answers of the opponents, or duels where they cannot be told apart."`
+	Observed int                `json:"observed" doc:"How often it did. arranged: runs of wins; fed: points that the answers missed, or duels lost."`
 	Expected float64            `json:"expected" doc:"How often chance does it."`
 	Chance   float64            `json:"chance" doc:"At most: that chance does this to any pair of the league."`
 	Later    int                `json:"later,omitempty" doc:"copied_answers: given in a match after the first was public."`
@@ -145,6 +145,7 @@ func (h *analysisHandlers) listAnomalies(ctx context.Context, in *listAnomaliesI
 	if err != nil {
 		return nil, err
 	}
+	evidence.Compared = l.Settings.Judge.Compares()
 	r, err := scoring.Anomalies(evidence)
 	if err != nil {
 		return nil, err

@@ -5,10 +5,11 @@ import "time"
 // Evidence is the input of the report on anomalies: the newest matches of one
 // league.
 type Evidence struct {
-	League  string
-	Matches int           // that are over
-	Answers []GivenAnswer // that were judged
-	Duels   []RatedResult // rated, of two seats, oldest first
+	League   string
+	Matches  int           // that are over
+	Compared bool          // points come from comparing answers, and so depend on the opponent
+	Answers  []GivenAnswer // that were judged
+	Duels    []RatedResult // rated, of two seats, oldest first
 }
 
 // GivenAnswer is one judged answer with its task.
@@ -32,7 +33,7 @@ const (
 	AnomalyCopied      AnomalyKind = "copied_answers" // wrong answers of two agents agree
 	AnomalyOneSided    AnomalyKind = "one_sided"      // one agent loses to the other far more than to all others
 	AnomalyArranged    AnomalyKind = "arranged"       // wins of two agents come in turns or in blocks
-	AnomalyFed         AnomalyKind = "fed"            // several agents lose to one far more than to all others
+	AnomalyFed         AnomalyKind = "fed"            // several agents lose to one, or answer worse against it, far more than to all others
 	AnomalyForeignMark AnomalyKind = "foreign_mark"   // the answer to the canary of another match
 )
 

@@ -17,6 +17,9 @@ const (
 	// rarely have a report.
 	AnomalyChance = 0.001
 
+	ringChance  = 0.0001 // AnomalyChance of conceded answers, whose search is the widest
+	namedChance = 0.01   // by which one opponent is named among those who conceded
+
 	minAgreements = 8   // wrong answers that agree
 	minOthers     = 3   // other agents with a wrong answer to the task
 	minOneSided   = 8   // duels of two owners
@@ -41,20 +44,27 @@ func Anomalies(e arena.Evidence) (arena.AnomalyReport, error) {
 	if err != nil {
 		return r, err
 	}
-	r.Found = slices.Concat(foreignMarks(e.Answers), copied, traded)
+	var fed []arena.Anomaly
+	if !e.Compared {
+		fed = conceded(e)
+	}
+	traded = slices.DeleteFunc(traded, func(a arena.Anomaly) bool { // the same receiver twice
+		return a.Kind == arena.AnomalyFed && slices.ContainsFunc(fed, func(f arena.Anomaly) bool { return f.AgentIDs[0] == a.AgentIDs[0] })
+	})
+	r.Found = slices.Concat(foreignMarks(e.Answers), copied, fed, traded)
 	slices.SortStableFunc(r.Found, func(a, b arena.Anomaly) int {
 		return cmp.Or(cmp.Compare(a.Chance, b.Chance), cmp.Compare(b.Observed, a.Observed), slices.Compare(a.AgentIDs, b.AgentIDs))
 	})
 	return r, nil
 }
 
-// atLeast bounds the chance of k or more of n events whose probabilities have
-// the given sum.
-func atLeast(k, n int, sum float64) float64 {
-	if n == 0 || float64(k) <= sum {
+// atLeast bounds the chance that n numbers from 0 to 1, whose means have the given
+// sum, add up to k or more.
+func atLeast(k float64, n int, sum float64) float64 {
+	if n == 0 || k <= sum {
 		return 1
 	}
-	x, p := float64(k)/float64(n), sum/float64(n)
+	x, p := k/float64(n), sum/float64(n)
 	d := x * math.Log(x/p)
 	if x < 1 {
 		d += (1 - x) * math.Log((1-x)/(1-p))

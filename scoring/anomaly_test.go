@@ -360,7 +360,7 @@ func TestAtLeast(t *testing.T) {
 		sum  float64
 		exct float64 // the exact chance
 	}{{10, 10, 5, 1. / 1024}, {9, 10, 5, 11. / 1024}, {20, 20, 5, math.Pow(0.25, 20)}, {3, 10, 5, 1}, {0, 0, 0, 1}, {15, 20, 10, 0.0207}} {
-		if got := atLeast(tc.k, tc.n, tc.sum); got < tc.exct*0.999 || got > 1 || tc.k == tc.n && tc.n > 0 && math.Abs(got/tc.exct-1) > 1e-9 {
+		if got := atLeast(float64(tc.k), tc.n, tc.sum); got < tc.exct*0.999 || got > 1 || tc.k == tc.n && tc.n > 0 && math.Abs(got/tc.exct-1) > 1e-9 {
 			t.Errorf("%+v: %g", tc, got)
 		}
 	}

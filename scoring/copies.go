@@ -65,7 +65,7 @@ func copies(answers []arena.GivenAnswer) (found []arena.Anomaly, pairs int) {
 		}
 	}
 	for key, g := range pairsOf {
-		chance := min(1, float64(pairs)*atLeast(g.same, g.both, g.expected))
+		chance := min(1, float64(pairs)*atLeast(float64(g.same), g.both, g.expected))
 		if g.same < minAgreements || chance > AnomalyChance {
 			continue
 		}

@@ -161,7 +161,7 @@ func (r *receiver) chance(duels []arena.RatedResult, set []giver, gap func(own, 
 		}
 	}
 	n, wins := given(set)
-	return math.Exp(logChoose(r.opponents, len(set))) * atLeast(wins, n, sum), true
+	return math.Exp(logChoose(r.opponents, len(set))) * atLeast(float64(wins), n, sum), true
 }
 
 func (r *receiver) sides(d arena.RatedResult) (own, other arena.RatedSeat) {

@@ -113,7 +113,7 @@ func (r *rivalry) oneSided(duels []arena.RatedResult, firstOwner string, rivals 
 		a.Places = place(a.Places, duels[i].MatchID, 0)
 	}
 	a.Expected = sum
-	if a.Chance = min(1, float64(2*rivals)*atLeast(a.Observed, a.Trials, sum)); a.Chance > AnomalyChance {
+	if a.Chance = min(1, float64(2*rivals)*atLeast(float64(a.Observed), a.Trials, sum)); a.Chance > AnomalyChance {
 		return nil, nil
 	}
 	return []arena.Anomaly{a}, nil
