@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/mail"
-	"net/netip"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -64,6 +63,7 @@ type Options struct {
 	Mail       Mail   // nil: the arena sends none
 	SignupMode string // SignupOpen, SignupInvite or SignupClosed
 	Quotas     Quotas
+	Shared     arena.SharedNetworks // owners who sign up there have nothing in common
 	Now        func() time.Time
 	Logger     *slog.Logger
 }
@@ -111,7 +111,7 @@ func (s *Service) SignUp(ctx context.Context, caller arena.Caller, in arena.Sign
 	now := s.now()
 	o = arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: in.Name, Email: in.Email, CreatedAt: now}
 	if !invited {
-		o.Network = publicNetwork(in.Address)
+		o.Network = s.o.Shared.Network(in.Address)
 	}
 	secret, token := s.newToken(o.ID, firstName, now)
 	var audit []arena.AuditEntry
@@ -127,17 +127,6 @@ func (s *Service) SignUp(ctx context.Context, caller arena.Caller, in arena.Sign
 	}
 	s.confirmLater(ctx, o)
 	return o, secret, nil
-}
-
-// publicNetwork returns the network of an IP address, "" when many may share
-// it: a private address is that of a proxy or a lab.
-func publicNetwork(ip string) string {
-	addr, err := netip.ParseAddr(ip)
-	if err != nil || !arena.IsPublicAddress(addr) {
-		return ""
-	}
-	network, _ := arena.AddressKeys(ip)
-	return network
 }
 
 func checkName(name string) error {

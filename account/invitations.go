@@ -144,7 +144,7 @@ func (s *Service) Join(ctx context.Context, caller arena.Caller, in arena.Joinin
 		if err := s.o.Quotas.SignUp.Take(ctx, in.Address); err != nil {
 			return o, "", err
 		}
-		o.ID, o.Network = arena.NewID(arena.OwnerPrefix, now), publicNetwork(in.Address)
+		o.ID, o.Network = arena.NewID(arena.OwnerPrefix, now), s.o.Shared.Network(in.Address)
 		var t arena.Token
 		secret, t = s.newToken(o.ID, firstName, now)
 		tokens = append(tokens, t)

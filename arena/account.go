@@ -205,6 +205,34 @@ func AddressKeys(ip string) (network, site string) {
 	return prefix(64), prefix(48)
 }
 
+// SharedNetworks are ranges of public addresses that unrelated people share, such as
+// those of a school.
+type SharedNetworks []netip.Prefix
+
+// Network returns the network of an IP address, see AddressKeys, "" when unrelated
+// people may share it. They may share each address that is not public: it is that of a
+// proxy or a lab.
+func (n SharedNetworks) Network(ip string) string {
+	addr, err := netip.ParseAddr(ip)
+	if err != nil || !IsPublicAddress(addr) {
+		return ""
+	}
+	network, _ := AddressKeys(ip)
+	if n.Has(network) {
+		return ""
+	}
+	return network
+}
+
+// Has reports whether a network is one of them.
+func (n SharedNetworks) Has(network string) bool {
+	at, err := netip.ParsePrefix(network)
+	if addr, addrErr := netip.ParseAddr(network); addrErr == nil {
+		at, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	return err == nil && slices.ContainsFunc(n, func(p netip.Prefix) bool { return p.Overlaps(at) })
+}
+
 // SignUp is the data with which a new owner signs up.
 type SignUp struct {
 	Name    string // others may have the same

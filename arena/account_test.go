@@ -103,3 +103,19 @@ func TestAddressOf(t *testing.T) {
 		}
 	}
 }
+
+func TestSharedNetworks(t *testing.T) {
+	t.Parallel()
+	school := arena.SharedNetworks{netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("2001:db8:5::/48")}
+	for ip, want := range map[string]string{
+		"203.0.113.5": "203.0.113.5", "::ffff:203.0.113.5": "203.0.113.5", "2001:db8:4::1": "2001:db8:4::/64",
+		"198.51.100.9": "", "2001:db8:5:1::1": "", "127.0.0.1": "", "10.0.0.1": "", "100.64.0.1": "", "fd00::1": "", "": "", "name": "",
+	} {
+		if got := school.Network(ip); got != want {
+			t.Errorf("%q is of network %q, want %q", ip, got, want)
+		}
+		if want != "" && (school.Has(want) || !(arena.SharedNetworks{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}).Has(want)) {
+			t.Errorf("%q: shared by a school, or not by all", want)
+		}
+	}
+}

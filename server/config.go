@@ -65,6 +65,7 @@ type Config struct {
 	AllowCIDRsForce    bool
 	AllowHTTPEndpoints bool                  // on public addresses
 	GroupOwnersBy      []arena.UnratedReason // links that make owners one group for rated play
+	SharedNetworks     arena.SharedNetworks  // see sharedNetworks
 	ExtraCAFile        string                // "": only the system's authorities
 	TrustedProxies     []netip.Prefix
 
@@ -407,4 +408,9 @@ func unquote(s string) string {
 		return s[1 : len(s)-1]
 	}
 	return s
+}
+
+// sharedNetworks are the networks that unrelated people share.
+func (c Config) sharedNetworks() arena.SharedNetworks {
+	return slices.Concat(c.SharedNetworks, c.AllowCIDRs)
 }

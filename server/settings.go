@@ -119,6 +119,15 @@ func Settings() []Setting {
 			},
 		},
 		{
+			Key: "ARENA_SHARED_NETWORKS",
+			Doc: "Ranges of public addresses that unrelated people share, such as a school's, separated by commas. Elsewhere, owners who signed up from one network count as one opponent for a rank until they confirm an address, and one visitor of a network may vote without an account. Loopback and private addresses, and ARENA_ALLOW_CIDRS, are always shared.",
+			parse: func(c *Config, v string) error {
+				list, err := parseCIDRs(v)
+				c.SharedNetworks = list
+				return err
+			},
+		},
+		{
 			Key:   "ARENA_EXTRA_CA_FILE",
 			Doc:   "PEM file of certificate authorities that are trusted for agents' endpoints beside the system's, for development.",
 			parse: func(c *Config, v string) error { return parseOptional(v, &c.ExtraCAFile, parseCAFile) },

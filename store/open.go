@@ -33,7 +33,8 @@ const packWindow = 1 << 20
 type Options struct {
 	Logger *slog.Logger
 	Now    func() time.Time
-	SQLite Connect // nil: the driver's connections, and Lock keeps the file for one server
+	SQLite Connect              // nil: the driver's connections, and Lock keeps the file for one server
+	Shared arena.SharedNetworks // owners who signed up there have nothing in common
 }
 
 // Connect opens a handle on a data source of SQLite. It lets several Stores share one
@@ -95,6 +96,7 @@ type (
 type core struct {
 	log    *slog.Logger
 	now    func() time.Time
+	shared arena.SharedNetworks
 	db     *db.DB
 	d      db.Dialect
 	base   *base.Base
@@ -128,7 +130,7 @@ type core struct {
 // memory are refused, since a restart would lose matches. The schema is not
 // touched: see Migrate.
 func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
-	c := &core{log: o.Logger, now: o.Now, archives: newArchiveCache(archiveCacheBytes, o.Now)}
+	c := &core{log: o.Logger, now: o.Now, shared: o.Shared, archives: newArchiveCache(archiveCacheBytes, o.Now)}
 	c.accounts, c.agents, c.leagues, c.packs, c.matches, c.ratings = &Accounts{c}, &Agents{c}, &Leagues{c}, &Packs{c}, &Matches{c}, &Ratings{c}
 	var err error
 	if c.packer, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),

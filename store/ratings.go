@@ -249,7 +249,7 @@ func (s *Ratings) rate(ctx context.Context, tx *db.Tx, m settlementSource, rate 
 	if err != nil {
 		return nil, err
 	}
-	metGroups, err := meetGroups(ctx, tx, m.league, changes, groups, rows)
+	metGroups, err := s.meetGroups(ctx, tx, m, changes, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -347,17 +347,25 @@ var insertPairs = db.NewInsert(pairTable, "ON CONFLICT DO NOTHING").Returning("a
 // meetGroups records the groups of owners that agents met and returns, by agent,
 // how many of them are new. A rank needs arena.RankedGroups of them (threat G2),
 // so that of one match no more are recorded, and none for an agent that has them.
-func meetGroups(ctx context.Context, tx *db.Tx, league string, changes []arena.RatingChange, groups map[string]string, rows map[string]*ratingRow) (map[string]int, error) {
+func (s *Ratings) meetGroups(ctx context.Context, tx *db.Tx, m settlementSource, changes []arena.RatingChange, rows map[string]*ratingRow) (map[string]int, error) {
+	enough := func(c arena.RatingChange) bool { return rows[c.AgentID].groups >= arena.RankedGroups }
+	if !slices.ContainsFunc(changes, func(c arena.RatingChange) bool { return !enough(c) }) {
+		return nil, nil
+	}
+	groups, err := s.rankGroups(ctx, tx, m.seats)
+	if err != nil {
+		return nil, err
+	}
 	var met []metGroupRow
 	for _, a := range changes {
-		if rows[a.AgentID].groups >= arena.RankedGroups {
+		if enough(a) {
 			continue
 		}
 		seen := map[string]bool{groups[a.AgentID]: true}
 		for _, b := range changes {
 			if g := groups[b.AgentID]; g != "" && !seen[g] && len(seen) <= arena.RankedGroups {
 				seen[g] = true
-				met = append(met, metGroupRow{league, a.AgentID, g})
+				met = append(met, metGroupRow{m.league, a.AgentID, g})
 			}
 		}
 	}
@@ -370,6 +378,41 @@ func meetGroups(ctx context.Context, tx *db.Tx, league string, changes []arena.R
 		count[g.agentID]++
 	}
 	return count, err
+}
+
+// rankGroups returns the groups of owners by agent, as a rank counts them. Owners who
+// signed up from one network are one group, apart from those with a confirmed address,
+// an identity at a provider, or an agent that has answered under a domain of their own.
+func (s *Ratings) rankGroups(ctx context.Context, tx *db.Tx, seats []arena.Seat) (map[string]string, error) {
+	owners := make([]string, len(seats))
+	for i, seat := range seats {
+		owners[i] = seat.OwnerID
+	}
+	slices.Sort(owners)
+	type source struct{ owner, network, first string }
+	together := map[string]string{} // by owner
+	for part := range slices.Chunk(slices.Compact(owners), db.MaxIDs) {
+		var c db.Clauses
+		db.In(&c, "o.id", part)
+		found, err := db.All(ctx, tx, func(r db.Row) (x source, err error) { return x, r.Scan(&x.owner, &x.network, &x.first) },
+			`SELECT o.id, o.network, (SELECT min(x.id) FROM owners x WHERE x.network = o.network AND x.network <> '') FROM owners o`+c.Where()+`
+			AND o.network <> '' AND o.email_confirmed_at = 0 AND NOT EXISTS (SELECT 1 FROM identities i WHERE i.owner_id = o.id)
+			AND NOT EXISTS (SELECT 1 FROM agents a WHERE a.owner_id = o.id AND a.passed_at > 0 AND a.endpoint_domain <> ''
+				AND NOT EXISTS (SELECT 1 FROM agents b WHERE b.endpoint_domain = a.endpoint_domain AND b.endpoint_domain <> '' AND b.owner_id <> o.id))`, c.Args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range found {
+			if !s.shared.Has(x.network) {
+				together[x.owner] = "network of " + x.first
+			}
+		}
+	}
+	groups := make(map[string]string, len(seats))
+	for _, seat := range seats {
+		groups[seat.AgentID] = cmp.Or(together[seat.OwnerID], seat.Group())
+	}
+	return groups, nil
 }
 
 // metGroupRow is a row of met_groups.

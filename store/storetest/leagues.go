@@ -217,6 +217,51 @@ func ownerGroups(f *fixture) {
 	}
 }
 
+// Threat G2: for a rank, owners who signed up from one network are one group, unless
+// something says that they are different people.
+func rankNetworks(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	star := f.agent("star")
+	owner := func(name string, change ...func(*arena.Agent)) string {
+		o := arena.Owner{ID: "ow_" + name, Name: name, Email: name + "@example.org", Network: "203.0.113.5", CreatedAt: start}
+		if name == "confirmed" {
+			o.EmailConfirmedAt = start
+		}
+		f.ok(f.Accounts.CreateOwner(ctx, o, token("to_"+name, o.ID)))
+		a := arena.Agent{ID: "ag_" + name, OwnerID: o.ID, Name: name, Protocol: "aap", CreatedAt: start, PassedAt: start}
+		for _, c := range change {
+			c(&a)
+		}
+		f.ok(f.Agents.CreateAgent(ctx, a))
+		return a.ID
+	}
+	at := func(server string) func(*arena.Agent) { return func(a *arena.Agent) { a.EndpointKey = server } }
+	for i, c := range []struct {
+		id     string
+		groups int // of star's opponents so far
+	}{
+		{owner("one"), 1},
+		{owner("two"), 1},
+		{owner("half", at("a.example.net:443")), 1}, // both agents are under one domain
+		{owner("other half", at("b.example.net:443")), 1},
+		{owner("silent", at("silent.example:443"), func(a *arena.Agent) { a.PassedAt = time.Time{} }), 1},
+		{owner("confirmed"), 2},
+		{owner("host", at("own.example:443")), 3},
+	} {
+		f.settle(f.begin(fmt.Sprintf("m_%d", i), "trivia", star.ID, c.id), start.Add(time.Duration(i)*time.Hour))
+		table := must(f.Leagues.Standings(ctx, "trivia", start))(f)
+		f.equal(star.ID, table[0].Agent.ID)
+		f.equal(c.groups, table[0].Groups)
+	}
+	f.settle(f.begin("m_x", "trivia", "ag_one", "ag_two"), start.Add(time.Hour)) // they are still rated
+	for _, s := range must(f.Leagues.Standings(ctx, "trivia", start))(f) {
+		if s.Agent.ID == "ag_one" {
+			f.equal([]int{2, 1}, []int{s.Opponents, s.Groups})
+		}
+	}
+}
+
 func standings(f *fixture) {
 	ctx := f.t.Context()
 	f.league("trivia")

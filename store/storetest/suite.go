@@ -85,6 +85,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"OpenVote":                             openVote,
 		"RebuildRatings":                       rebuild,
 		"OwnerGroups":                          ownerGroups,
+		"RankNetworks":                         rankNetworks,
 		"Standings":                            standings,
 		"CreateMatch":                          createMatch,
 		"CreateAndClaim":                       createAndClaim,
