@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -250,7 +251,7 @@ func (o *parts) useStore(t testing.TB, s *store.Store) {
 	t.Helper()
 	reader := visibility.NewReader(s.Matches, o.Now)
 	open := visibility.NewVotes(reader, engine.JudgeInput)
-	o.Services.Votes = vote.New(open, s.Matches, o.Now)
+	o.Services.Votes = vote.New(open, s.Matches, arena.SharedNetworks{netip.MustParsePrefix("192.0.2.1/32")}, o.Now) // where httptest comes from
 	o.db, o.Store, o.Matches.Visible = s, rowsOf(s), reader
 }
 

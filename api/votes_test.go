@@ -85,7 +85,9 @@ func newCrowdWorld(t *testing.T, edit ...func(*parts)) (w *world, carol string, 
 
 func TestAPI_vote(t *testing.T) {
 	t.Parallel()
-	w, carol, agents := newCrowdWorld(t, func(o *parts) { o.Limits, o.Site.URL = quota.Limits{}, "http://arena.example" })
+	w, carol, agents := newCrowdWorld(t, func(o *parts) {
+		o.Limits, o.Site.URL, o.Site.TrustedProxies = quota.Limits{}, "http://arena.example", []string{"192.0.2.1"}
+	})
 	lease, m := w.crowd(arena.JudgeCrowd, agents[:2]...)
 	votes, ballot := "/v1/matches/"+m.ID+"/votes", "/v1/matches/"+m.ID+"/ballot"
 	good := object{"round": 1, "better": "A"}
@@ -164,14 +166,27 @@ func TestAPI_vote(t *testing.T) {
 	}
 
 	// A flood from one address: the limit of browsers counts, and names itself.
-	for range 20 - len(stored) {
+	for range 20 - (len(stored) - 1) { // owners are counted apart
 		w.do("POST", votes, "", good).is(200)
 	}
 	flood := w.do("POST", votes, "", good).is(429)
-	if flood.header.Get("Retry-After") != "60" || !strings.Contains(string(flood.body), "20 browsers") || flood.str("code") != "rate_limited" {
+	if flood.header.Get("Retry-After") != "60" || !strings.Contains(string(flood.body), "20 people") || flood.str("code") != "rate_limited" {
 		t.Errorf("%v %s", flood.header, flood.body)
 	}
 	w.do("POST", votes, "", object{"round": 1, "better": "A"}, "Cookie", name).is(200) // who has a name may still change
+	w.do("POST", votes, w.bob, good).is(200)
+
+	// Threat G5: one visitor votes from a network that people do not share.
+	from := func(token string, header ...string) response {
+		return w.do("POST", votes, token, good, append(header, "X-Forwarded-For", "203.0.113.9")...)
+	}
+	name, _, _ = strings.Cut(from("").is(200).header.Get("Set-Cookie"), ";")
+	from("", "Cookie", name).is(200)
+	if second := from("").is(429); !strings.Contains(string(second.body), "sign in to vote as well") {
+		t.Errorf("%s", second.body)
+	}
+	erin, _ := w.owner("erin")
+	from(erin).is(200)
 
 	w.now.Add(time.Minute.Milliseconds())
 	w.run([]scenario{

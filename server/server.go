@@ -172,7 +172,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	for _, w := range cfg.Warnings() {
 		log.Warn("unsafe setting", "setting", w.Key, "warning", w.Text)
 	}
-	if s.store, err = store.Open(ctx, cfg.DatabaseURL, store.Options{Logger: log, Now: s.now, SQLite: opts.World.SQLite}); err != nil {
+	if s.store, err = store.Open(ctx, cfg.DatabaseURL, store.Options{Logger: log, Now: s.now, SQLite: opts.World.SQLite, Shared: cfg.sharedNetworks()}); err != nil {
 		return nil, err
 	}
 	s.writes = newWriteProbe(s.heartbeat, s.now)
@@ -338,7 +338,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 	}
 	ui := pages{matches: s.visible, rows: pageRows{s.store.Agents, s.store.Leagues}, url: s.url, log: s.log}
 	open := visibility.NewVotes(s.visible, engine.JudgeInput)
-	votes := vote.New(open, s.store.Matches, s.now)
+	votes := vote.New(open, s.store.Matches, s.cfg.sharedNetworks(), s.now)
 	packages, err := sdk.New(s.url)
 	if err != nil {
 		return err

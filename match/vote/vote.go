@@ -36,42 +36,47 @@ type Store interface {
 // Service is the service for votes.
 type Service struct {
 	Opener
-	store Store
-	now   func() time.Time
+	store  Store
+	shared arena.SharedNetworks
+	now    func() time.Time
 }
 
-// New makes a Service. All parts are needed.
-func New(open Opener, store Store, now func() time.Time) *Service {
-	return &Service{Opener: open, store: store, now: now}
+// New makes a Service. From a network that is not shared, one visitor without an
+// account votes.
+func New(open Opener, store Store, shared arena.SharedNetworks, now func() time.Time) *Service {
+	return &Service{Opener: open, store: store, shared: shared, now: now}
 }
 
-// Cast stores one vote; the last one of a browser counts, or of an owner where
-// votes need an account (threat G5).
+// Cast stores one vote; the last one of an owner counts, or of a browser without an
+// account (threat G5).
 func (s *Service) Cast(ctx context.Context, caller arena.Caller, in arena.CastVote) (arena.CountedVote, error) {
 	v, err := s.openTo(ctx, caller, in)
 	if err != nil {
 		return arena.CountedVote{}, err
 	}
-	counted := arena.CountedVote{ByName: !v.Match.Settings.Judge.VoterAccounts}
+	counted := arena.CountedVote{ByName: caller.OwnerID == ""}
 	cast := arena.Vote{MatchID: v.Match.ID, Round: v.Match.Round, At: s.now().UTC().Truncate(time.Millisecond)}
 	if cast.Choice, cast.Other, counted.Other, err = read(v.Entries, in.Better, in.Other); err != nil {
 		return arena.CountedVote{}, err
 	}
-	voter := in.Voter
-	if !counted.ByName {
-		voter = caller.OwnerID
+	voter, group, most := in.Voter, "", votersPerAddress
+	reason := fmt.Sprintf("%d people have voted on this round from your address, or %d from its site", most, most*arena.SiteFactor)
+	switch {
+	case !counted.ByName: // counted apart from visitors
+		voter, group = caller.OwnerID, "account "
+	case s.shared.Network(in.Address) != "":
+		most, reason = 1, "someone without an account has voted on this round from your network; sign in to vote as well"
 	}
 	// Hashed with the match, so that votes on two matches cannot be linked.
 	cast.Voter = sha256.Sum256([]byte(voter + " " + v.Match.ID))
 	network, site := arena.AddressKeys(in.Address)
-	cast.Address = sha256.Sum256([]byte(network + " " + v.Match.ID))
+	cast.Address = sha256.Sum256([]byte(group + network + " " + v.Match.ID))
 	if site != "" {
-		cast.Site = sha256.Sum256([]byte(site + " " + v.Match.ID))
+		cast.Site = sha256.Sum256([]byte(group + site + " " + v.Match.ID))
 	}
-	err = s.store.SaveVote(ctx, cast, votersPerAddress)
+	err = s.store.SaveVote(ctx, cast, most)
 	if arena.CodeOf(err) == arena.CodeRateLimited {
-		left := int(math.Ceil(v.Until.Sub(cast.At).Seconds()))
-		return arena.CountedVote{}, quota.Exceeded(left, fmt.Sprintf("%d browsers have voted on this round from your address, or %d from its site", votersPerAddress, votersPerAddress*arena.SiteFactor))
+		return arena.CountedVote{}, quota.Exceeded(int(math.Ceil(v.Until.Sub(cast.At).Seconds())), reason)
 	}
 	return counted, err
 }

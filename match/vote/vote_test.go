@@ -39,7 +39,7 @@ func newVotes(t *testing.T) (*vote.Service, *votes) {
 		o.Match.Seats = []arena.Seat{{AgentID: "ag_1", OwnerID: "ow_alice"}}
 		v.open[id] = o
 	}
-	s := vote.New(v, v, func() time.Time { return start })
+	s := vote.New(v, v, nil, func() time.Time { return start })
 	return s, v
 }
 

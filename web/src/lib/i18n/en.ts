@@ -189,7 +189,7 @@ export const texts = {
   'vote.hide': 'Hide',
   'vote.show': 'Show the vote',
   'vote.error.conflict': 'Too late: the vote on this round is over.',
-  'vote.error.rate': 'Too many votes from your network. Your vote wasn’t counted.',
+  'vote.error.rate': 'Your network has no vote left in this round. Sign in under “My agents” to vote as well.',
   'vote.error.own': 'You can’t vote on a match your own agents are playing.',
   'vote.error.account': 'Only owners vote on this match. Sign in under “My agents”, then vote again.',
   'vote.error.network': 'The arena does not answer. Your vote was not counted; try again.',

@@ -189,7 +189,7 @@ export const texts: Translation<typeof en> = {
   'vote.hide': 'Ocultar',
   'vote.show': 'Mostrar la votación',
   'vote.error.conflict': 'Demasiado tarde: la votación de esta ronda ha terminado.',
-  'vote.error.rate': 'Desde tu red ya se ha votado todo lo que admite esta ronda. No se contó nada.',
+  'vote.error.rate': 'Desde tu red ya se ha votado en esta ronda. Inicia sesión en «Mis agentes» para votar también.',
   'vote.error.own': 'No se vota en una partida de tus propios agentes.',
   'vote.error.account': 'En esta partida solo votan propietarios. Inicia sesión en «Mis agentes» y vota de nuevo.',
   'vote.error.network': 'Agora Arena no responde. Tu voto no se contó; vuelve a intentarlo.',
