@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bytes"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -47,15 +49,15 @@ func TestLoad_BackupFromAWS(t *testing.T) {
 }
 
 // A folder that cannot be written to is named before the first backup fails.
-func TestWarnings_BackupFolder(t *testing.T) {
+func TestServer_logsBackupFolder(t *testing.T) {
 	t.Parallel()
 	for folder, warned := range map[string]bool{t.TempDir(): false, filepath.Join(t.TempDir(), "none"): true} {
-		var text string
-		for _, w := range load(t, "ARENA_BACKUP_TO="+folder).Warnings() {
-			text += w.String()
-		}
-		if strings.Contains(text, "ARENA_BACKUP_TO: no backup will be made") != warned {
-			t.Errorf("%s: %q", folder, text)
+		var log bytes.Buffer
+		s, err := New(t.Context(), testConfig(t, "sqlite:"+t.TempDir()+"/arena.db", "ARENA_BACKUP_TO="+folder), slog.New(slog.NewTextHandler(&log, nil)), Options{})
+		must(t, err)
+		must(t, s.Close())
+		if strings.Contains(log.String(), "no backup will be made") != warned {
+			t.Errorf("%s: %s", folder, log.String())
 		}
 	}
 }

@@ -53,20 +53,6 @@ func (s *Server) openCertificates() (err error) {
 	return err
 }
 
-// checkTLS reads the files of the certificates, or asks the ACME server for its
-// directory.
-func (c Config) checkTLS(ctx context.Context) error {
-	switch c.TLS {
-	case TLSFiles:
-		if err := c.TLSFiles.Check(c.PublicURL.Hostname(), time.Now()); err != nil {
-			return fmt.Errorf("ARENA_TLS: %w", err)
-		}
-	case TLSAuto:
-		return certs.CheckDirectory(ctx, c.ACMEURL.String(), c.ACMECAFile)
-	}
-	return nil
-}
-
 func (s *Server) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,

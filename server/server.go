@@ -15,6 +15,7 @@ import (
 	"net/http/pprof"
 	"net/netip"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -171,6 +172,11 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	}()
 	for _, w := range cfg.Warnings() {
 		log.Warn("unsafe setting", "setting", w.Key, "warning", w.Text)
+	}
+	if !strings.HasPrefix(cfg.Backup.To, scheme) { // a bucket may take long to answer
+		if err := cfg.checkBackups(ctx); err != nil {
+			log.Warn("no backup will be made; make the folder, writable for the arena's user alone", "error", err)
+		}
 	}
 	if s.store, err = store.Open(ctx, cfg.DatabaseURL, store.Options{Logger: log, Now: s.now, SQLite: opts.World.SQLite, Shared: cfg.sharedNetworks()}); err != nil {
 		return nil, err

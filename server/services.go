@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"log/slog"
 	mrand "math/rand/v2"
 	"time"
@@ -79,8 +77,12 @@ func (s *Server) newServices(ctx context.Context, out *outbound, quotas *quota.S
 		return nil, err
 	}
 	v.archive = takeout.New(s.store, s.url, s.now)
-	if v.provider, err = s.cfg.newProvider(s.url, s.log); err != nil {
+	provider, err := s.cfg.newProvider(s.url, s.log)
+	if err != nil {
 		return nil, err
+	}
+	if provider != nil {
+		v.provider = provider
 	}
 	v.entries = league.NewEntries(s.store, v.quotas.Password, s.now)
 	keySecret, err := s.secret(ctx, "first keys 1")
@@ -143,7 +145,7 @@ const callbackPath = "/v1/signin/callback"
 
 // newProvider makes the provider that people sign in with at an arena; nil when
 // they sign in with tokens alone.
-func (c Config) newProvider(arenaURL string, log *slog.Logger) (api.SignInProvider, error) {
+func (c Config) newProvider(arenaURL string, log *slog.Logger) (*signin.Provider, error) {
 	if c.OIDCIssuer == nil || c.OIDCClientID == "" {
 		return nil, nil //nolint:nilnil // nil has a meaning to the API
 	}
@@ -168,38 +170,6 @@ func (c Config) ProviderName() string {
 		return ""
 	}
 	return cmp.Or(c.OIDCName, c.OIDCIssuer.Host)
-}
-
-// CheckServices tries what the settings of a successful Load name outside the
-// arena, with a request to each: certificates and their ACME server, the OIDC
-// issuer, the SMTP server. The error joins one for each that cannot be used; the
-// arena runs without it.
-func (c Config) CheckServices(ctx context.Context) error {
-	return errors.Join(c.checkTLS(ctx), c.checkProvider(ctx), c.checkMail(ctx))
-}
-
-// checkProvider reads the documents of the OIDC issuer, if there is one.
-func (c Config) checkProvider(ctx context.Context) error {
-	provider, err := c.newProvider(c.PublicURL.String(), slog.New(slog.DiscardHandler))
-	if err == nil && provider != nil {
-		err = provider.Ready(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("ARENA_OIDC_ISSUER: %s: %w", c.OIDCIssuer, err)
-	}
-	return nil
-}
-
-// checkMail signs in at the SMTP server, if there is one.
-func (c Config) checkMail(ctx context.Context) error {
-	smtp, err := c.newSMTP()
-	if err == nil && smtp != nil {
-		err = smtp.Ready(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("ARENA_SMTP: the server cannot be used: %w", err)
-	}
-	return nil
 }
 
 // newSMTP returns the client that delivers mails; nil if the arena sends none.

@@ -18,15 +18,20 @@ func (s *Server) newTelemetry(ctx context.Context) error {
 	if s.cfg.OTLPURL == nil {
 		return nil
 	}
-	client, err := protocol.NewOperatorClient(protocol.ClientOptions{})
+	o, err := s.cfg.telemetryOptions()
 	if err != nil {
 		return err
 	}
-	s.telemetry = telemetry.New(ctx, telemetry.Options{
-		URL: s.cfg.OTLPURL, Headers: s.cfg.OTLPHeaders, HTTP: client, Ratio: s.cfg.TraceRatio, Every: exportEvery,
-		Version: s.version(), Node: s.node, Metrics: s.metrics.registry, Now: s.now, Logger: s.log,
-	})
+	o.Version, o.Node, o.Metrics, o.Now, o.Logger = s.version(), s.node, s.metrics.registry, s.now, s.log
+	s.telemetry = telemetry.New(ctx, o)
 	return nil
+}
+
+// telemetryOptions returns what the settings say about the collector, which they must
+// name.
+func (c Config) telemetryOptions() (telemetry.Options, error) {
+	client, err := protocol.NewOperatorClient(protocol.ClientOptions{})
+	return telemetry.Options{URL: c.OTLPURL, Headers: c.OTLPHeaders, HTTP: client, Ratio: c.TraceRatio, Every: exportEvery}, err
 }
 
 // traceParent returns the function that makes the traceparent of tasks. It is nil

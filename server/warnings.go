@@ -1,17 +1,14 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"net"
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/internal/backup"
 )
 
 // Warning is a setting that works and is unsafe (threat O5).
@@ -56,11 +53,6 @@ func (c Config) Warnings() []Warning {
 		}
 		if p.Bits() < least && !p.Addr().IsPrivate() {
 			warn("ARENA_TRUSTED_PROXIES", "%s covers much of the internet: clients in it can claim any address and avoid limits; name the ranges of your proxies", p)
-		}
-	}
-	if to := c.Backup.To; to != "" && !strings.HasPrefix(to, scheme) {
-		if err := (backup.Folder{Dir: to}).Check(context.Background(), backup.NameAt(time.Now())); err != nil {
-			warn("ARENA_BACKUP_TO", "no backup will be made: %v; make the folder, writable for the arena's user alone", err)
 		}
 	}
 	return found

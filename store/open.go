@@ -194,10 +194,16 @@ func (s *Store) Migrate(ctx context.Context) error {
 		s.log.Info("migrated database", "version", m.Source.Version, "duration_ms", m.Duration.Milliseconds())
 	}
 	current, wanted, err := p.GetVersions(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return s.wrap(err, "read schema version")
-	case current > wanted: // a newer version may mean rows that this one would misread or spoil (threat O4)
+	}
+	return checkNotNewer(current, wanted)
+}
+
+// checkNotNewer refuses the schema of a newer program: it may mean rows that this one
+// would misread or spoil (threat O4).
+func checkNotNewer(current, wanted int64) error {
+	if current > wanted {
 		return fmt.Errorf("the database has schema %d and this binary knows %d: use the newer binary, or restore a backup from before the upgrade", current, wanted)
 	}
 	return nil

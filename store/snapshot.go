@@ -102,6 +102,30 @@ func CheckEmpty(ctx context.Context, databaseURL string, o Options) (err error) 
 	return err
 }
 
+// Check returns nil if a server can start on a database: it answers, its schema is not
+// newer than this program's, and tables can be made in it, as migrations do.
+func Check(ctx context.Context, databaseURL string, o Options) (err error) {
+	s, err := Open(ctx, databaseURL, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	err = s.writeAlone(ctx, "check", func(ctx context.Context, tx *db.Tx) error {
+		if _, err := db.Exec(ctx, tx, `CREATE TABLE arena_check (n INTEGER)`); err != nil {
+			return err
+		}
+		return ErrPreview
+	})
+	if !errors.Is(err, ErrPreview) {
+		return s.wrap(err, "write")
+	}
+	current, wanted, err := s.SchemaVersion(ctx)
+	if err != nil {
+		return err
+	}
+	return checkNotNewer(current, wanted)
+}
+
 // Restore fills an empty database with the arena in a file that Snapshot wrote, of
 // this or an older version of the program, and takes the file: it becomes the
 // database, or remains to be removed by the caller. It has been checked by SQLite,

@@ -94,6 +94,27 @@ func (p *Provider) Ready(ctx context.Context) error {
 	return err
 }
 
+// Authenticate returns nil if the provider accepts the id and the secret of the
+// client. It offers a code that was never issued, so that a provider which accepts
+// them refuses the code (RFC 6749, section 5.2).
+func (p *Provider) Authenticate(ctx context.Context) error {
+	d, err := p.discover(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = d.oauth.Exchange(oidc.ClientContext(ctx, p.o.HTTP), "check", oauth2.VerifierOption(oauth2.GenerateVerifier()))
+	var reply *oauth2.RetrieveError // its text is the issuer's, which may repeat the secret
+	switch {
+	case !errors.As(err, &reply):
+		return err
+	case reply.ErrorCode == "invalid_client" || reply.ErrorCode == "unauthorized_client":
+		return fmt.Errorf("the issuer refuses the client: %s", reply.ErrorCode)
+	case reply.ErrorCode == "":
+		return fmt.Errorf("the token endpoint answered %d", reply.Response.StatusCode)
+	}
+	return nil
+}
+
 // discover returns the provider's metadata. Cached metadata stays in use while the
 // provider is unavailable.
 func (p *Provider) discover(ctx context.Context) (*discovered, error) {

@@ -46,6 +46,13 @@ func (e *Exporter) post(ctx context.Context, path string, m proto.Message) error
 	}
 }
 
+// Check exports nothing, and returns why the collector did not accept it. Of the
+// options it uses URL, Headers, HTTP and Version.
+func Check(ctx context.Context, o Options) error {
+	defer o.HTTP.CloseIdleConnections()
+	return (&Exporter{options: o}).request(ctx, "traces", nil)
+}
+
 // retryError is a failure that may pass.
 type retryError struct {
 	error

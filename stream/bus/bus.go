@@ -105,6 +105,20 @@ func Open(url string, o Options) (*Bus, error) {
 	return b, nil
 }
 
+// Check returns why the Redis at url cannot be used.
+func Check(ctx context.Context, url string) error {
+	target, err := parseURL(url)
+	if err != nil {
+		return fmt.Errorf("bus: redis url: %w", err)
+	}
+	quiet()
+	client, _, err := (&Bus{ctx: ctx, target: target, node: "check"}).dial()
+	if err != nil {
+		return err
+	}
+	return client.Close()
+}
+
 // quiet silences the package logger of go-redis, which would write to standard
 // error what the bus already logs.
 func quiet() { logging.Disable() }
