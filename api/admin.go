@@ -38,7 +38,7 @@ type statusView struct {
 }
 
 type factView struct {
-	Name    vitals.Name  `json:"name" enum:"database,disk,backup,certificate,network,redis,nodes,queue,schedule" doc:"The subject. Facts that do not concern this arena are missing."`
+	Name    vitals.Name  `json:"name" enum:"database,disk,backup,certificate,network,redis,proxy,nodes,queue,schedule" doc:"The subject. Facts that do not concern this arena are missing."`
 	Level   vitals.Level `json:"level" enum:"ok,warning,critical"`
 	Subject string       `json:"subject,omitempty" doc:"The folder of a disk."`
 	Value   float64      `json:"value,omitempty" doc:"Free bytes of a disk, nodes that run, matches that are due."`

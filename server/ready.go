@@ -38,7 +38,7 @@ func (s *Server) newVitals() *vitals.Service {
 	o := vitals.Options{
 		Database: s.storageReady, LastFailure: func() time.Time { return s.store.ErrorStats().LastAt },
 		Folders: s.cfg.folders(), LastBackup: s.store.LastBackup, Overdue: s.cfg.backupOverdue(),
-		CutOff: func() bool { return s.network.Stats().CutOff }, TickAge: s.tickAge, Now: s.now,
+		CutOff: func() bool { return s.network.Stats().CutOff }, TickAge: s.tickAge, Proxy: s.undeclaredProxy, Now: s.now,
 	}
 	if s.certs != nil {
 		o.Expires = s.certs.Expires

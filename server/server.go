@@ -61,6 +61,7 @@ type Server struct {
 	lastError *lastError
 	writes    *writeProbe
 	ticks     tickWatch
+	proxies   proxyWatch
 	url       string // public
 	opts      Options
 
@@ -378,6 +379,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 	if err != nil {
 		return err
 	}
+	public = s.watchProxies(public)
 	s.public = s.httpServer(public)
 	if s.certs != nil {
 		s.public = s.tlsServer(public)

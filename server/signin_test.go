@@ -65,6 +65,11 @@ func TestSignIn_real(t *testing.T) {
 	if problems := s.cfg.CheckServices(t.Context()); problems != nil {
 		t.Error(problems)
 	}
+	wrong := s.cfg
+	wrong.OIDCClientSecret = "another"
+	if problems := wrong.CheckServices(t.Context()); problems == nil || !strings.HasPrefix(problems.Error(), "ARENA_OIDC_CLIENT_SECRET: ") {
+		t.Errorf("another secret: %v", problems)
+	}
 	const session = "__Host-arena_session"
 	b := &browser{t, s, map[string]*http.Cookie{}}
 	back, page := b.signIn(idp, "kim", "/console?tab=agents")

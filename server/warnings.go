@@ -46,6 +46,9 @@ func (c Config) Warnings() []Warning {
 	if c.AdminToken != "" && guessable(c.AdminToken) {
 		warn("ARENA_ADMIN_TOKEN", "it can be guessed; use a random one, such as that of: openssl rand -hex 24")
 	}
+	if c.proxyMissing() {
+		warn("ARENA_TRUSTED_PROXIES", "ARENA_PUBLIC_URL is https and ARENA_TLS is off, so that a proxy must be in front, and none is named: all clients count as one address, which may open %d streams; name the address of the proxy", c.SpectatorsPerAddress)
+	}
 	for _, p := range c.TrustedProxies {
 		least := 8 // the length of the widest prefix that one operator has
 		if p.Addr().Is6() {

@@ -30,6 +30,7 @@ const (
 	Redis       Name = "redis"       // the bus between nodes
 	Nodes       Name = "nodes"       // Value of Of run that should
 	Queue       Name = "queue"       // Value matches are due; At: since when the oldest waits
+	Proxy       Name = "proxy"       // none is undeclared; Subject: the address of one, At: when it sent X-Forwarded-For last
 	Schedule    Name = "schedule"    // scheduled jobs are run somewhere; At: since when no tick of theirs has come
 )
 
@@ -71,11 +72,12 @@ type Options struct {
 	LastFailure func() time.Time                // of an operation of the database, zero: none
 	Folders     []string                        // whose disks must not fill up
 	LastBackup  func(context.Context) (time.Time, error)
-	Overdue     func(last, now time.Time) bool // nil: no backups are scheduled
-	Expires     func() time.Time               // of the certificate; nil: TLS is not the arena's, zero: there is none yet
-	CutOff      func() bool                    // this node is cut off from the agents
-	Redis       func() bool                    // it is reachable; nil: there is none
-	TickAge     func() time.Duration           // time since the last tick of the schedule, by elapsed time
+	Overdue     func(last, now time.Time) bool                         // nil: no backups are scheduled
+	Expires     func() time.Time                                       // of the certificate; nil: TLS is not the arena's, zero: there is none yet
+	CutOff      func() bool                                            // this node is cut off from the agents
+	Redis       func() bool                                            // it is reachable; nil: there is none
+	Proxy       func() (address string, at time.Time, undeclared bool) // one that no setting names; nil: none is looked for
+	TickAge     func() time.Duration                                   // time since the last tick of the schedule, by elapsed time
 	Now         func() time.Time
 }
 
@@ -108,6 +110,10 @@ func (s *Service) Facts(ctx context.Context, o arena.Operations) ([]Fact, error)
 	facts = append(facts, Fact{Name: Network, Level: worse(s.o.CutOff(), Critical)})
 	if s.o.Redis != nil {
 		facts = append(facts, Fact{Name: Redis, Level: worse(!s.o.Redis(), Warning)})
+	}
+	if s.o.Proxy != nil {
+		address, at, undeclared := s.o.Proxy()
+		facts = append(facts, Fact{Name: Proxy, Level: worse(undeclared, Warning), Subject: address, At: at})
 	}
 	return append(facts, nodes(o.Nodes, now), queue(o.Queue, now), schedule(s.o.TickAge(), now)), nil
 }

@@ -46,6 +46,8 @@ func TestService_Facts(t *testing.T) {
 		"it still has a match":            {nil, node(arena.Node{SeenAt: ago(missed), Matches: 1}), Fact{Name: Nodes, Level: Warning, Value: 1, Of: 2}},
 		"a node left in good order":       {nil, node(arena.Node{SeenAt: ago(time.Second), Draining: true}), Fact{Name: Nodes, Level: OK, Value: 1, Of: 1}},
 		"a node drains":                   {nil, node(arena.Node{Alive: true, Draining: true}), Fact{Name: Nodes, Level: OK, Value: 2, Of: 2}},
+		"a proxy is not declared":         {func(o *Options) { o.Proxy = func() (string, time.Time, bool) { return "192.0.2.9", ago(1), true } }, arena.Operations{}, Fact{Name: Proxy, Level: Warning, Subject: "192.0.2.9", At: ago(1)}},
+		"none is undeclared":              {func(o *Options) { o.Proxy = func() (string, time.Time, bool) { return "", time.Time{}, false } }, arena.Operations{}, Fact{Name: Proxy, Level: OK}},
 		"no match is due":                 {nil, arena.Operations{}, Fact{Name: Queue, Level: OK}},
 		"a match has just become due":     {nil, due(queueSlow - 1), Fact{Name: Queue, Level: OK, Value: 3, At: ago(queueSlow - 1)}},
 		"a match waits":                   {nil, due(queueSlow), Fact{Name: Queue, Level: Warning, Value: 3, At: ago(queueSlow)}},

@@ -28,7 +28,7 @@ export function factParams(f: Fact, now: number, language: string): Record<strin
 
 /** The key of the sentence about a fact. What has never happened has a sentence of its own. */
 export const factKey = (f: Fact): string =>
-  `admin.vital.${f.name}.${f.level}${(f.name === 'backup' || f.name === 'certificate') && !f.at ? '.never' : ''}`;
+  `admin.vital.${f.name}.${f.level}${['backup', 'certificate', 'proxy'].includes(f.name) && !f.at ? '.never' : ''}`;
 
 /** A health check that took a second or more is slow. */
 export const SLOW_MS = 1_000;

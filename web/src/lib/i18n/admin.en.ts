@@ -69,6 +69,12 @@ export const texts = {
   'admin.vital.redis.ok': 'Redis reachable.',
   'admin.vital.redis.warning': 'Redis unreachable. Matches continue; spectators see events late.',
   'admin.vital.redis.cure': 'Check the server and ARENA_REDIS_URL.',
+  'admin.vital.proxy.ok.never': 'Client addresses known.',
+  'admin.vital.proxy.warning':
+    '{subject} sends X-Forwarded-For, and ARENA_TRUSTED_PROXIES does not name it. All its clients share the limits of one address.',
+  'admin.vital.proxy.warning.never':
+    'The public URL is https behind a proxy, and ARENA_TRUSTED_PROXIES names none. All clients share the limits of one address.',
+  'admin.vital.proxy.cure': 'Set ARENA_TRUSTED_PROXIES to the address of your proxy and restart.',
   'admin.vital.nodes.ok': '{value} of {of} nodes up.',
   'admin.vital.nodes.warning': '{value} of {of} nodes up.',
   'admin.vital.nodes.cure': 'Restart the missing node. Its matches have moved to the others.',

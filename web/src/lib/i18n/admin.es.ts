@@ -69,6 +69,12 @@ export const texts: Translation<typeof en> = {
   'admin.vital.redis.ok': 'Redis responde.',
   'admin.vital.redis.warning': 'Redis no responde. Las partidas siguen; los espectadores ven los eventos con retraso.',
   'admin.vital.redis.cure': 'Revisa el servidor y ARENA_REDIS_URL.',
+  'admin.vital.proxy.ok.never': 'Se conoce la dirección de cada cliente.',
+  'admin.vital.proxy.warning':
+    '{subject} envía X-Forwarded-For y no figura en ARENA_TRUSTED_PROXIES. Todos sus clientes comparten los límites de una sola dirección.',
+  'admin.vital.proxy.warning.never':
+    'La URL pública es https tras un proxy y ARENA_TRUSTED_PROXIES no nombra ninguno. Todos los clientes comparten los límites de una sola dirección.',
+  'admin.vital.proxy.cure': 'Pon en ARENA_TRUSTED_PROXIES la dirección de tu proxy y reinicia.',
   'admin.vital.nodes.ok': 'Funcionan {value} de {of} nodos.',
   'admin.vital.nodes.warning': 'Funcionan {value} de {of} nodos.',
   'admin.vital.nodes.cure': 'Vuelve a arrancar el que falta. Los demás han tomado sus partidas.',
