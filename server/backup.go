@@ -180,7 +180,8 @@ func (c Config) RestoreBackup(ctx context.Context, from backup.Destination, name
 // whatever was decided since the backup and must outlive it.
 func (c Config) afterRestore(store.Options) []func(ctx context.Context) error { return nil }
 
-func contents(r store.CopyReport) (c backup.Contents) {
+func contents(r store.CopyReport) backup.Contents {
+	c := backup.Contents{Differs: r.Differs}
 	for _, t := range r.Tables {
 		c.Rows += t.Rows
 	}
@@ -223,6 +224,10 @@ func (s *Server) backUp(ctx context.Context) error {
 	made, err := NewBackups(s.store, s.log, func(store.CopyProgress) {}).Run(ctx, to, "", s.cfg.Backup.Keep)
 	if err != nil {
 		return fmt.Errorf("ARENA_BACKUP_TO: earlier backups are unchanged: %w", ExplainBackup(err))
+	}
+	if made.Differs != nil {
+		s.log.Error("backed up, and the ratings differ from what the settlements give: see arena admin ratings verify, and arena admin ratings rebuild LEAGUE",
+			"place", made.Place, "error", made.Differs)
 	}
 	s.log.Info("backed up", "place", made.Place, "bytes", made.Bytes, "rows", made.Rows,
 		"duration_ms", made.Took.Milliseconds(), "removed", len(made.Removed))

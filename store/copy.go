@@ -99,6 +99,7 @@ type CopyProgress struct {
 type CopyReport struct {
 	Tables  []CopiedTable
 	Leagues []arena.RatingsReport
+	Differs error // a *ReplayError; nil: the settlements give the ratings
 }
 
 // CopiedTable is a table that holds the same rows in both.
@@ -146,10 +147,20 @@ func Copy(ctx context.Context, from, to *Store, progress func(CopyProgress)) (Co
 			return report, targetError{fmt.Errorf("compare table %s: %w", t.name, to.d.Explain(err))}
 		}
 	}
-	if report.Leagues, err = to.Ratings.CheckRatings(ctx); err != nil {
+	if err := report.replay(ctx, to); err != nil {
 		return report, targetError{err}
 	}
 	return report, nil
+}
+
+// replay replays all settlements of a copy. Ratings that differ are reported: the
+// copy is as good as its original, which may be lost next.
+func (r *CopyReport) replay(ctx context.Context, s *Store) (err error) {
+	r.Leagues, err = s.Ratings.CheckRatings(ctx)
+	if differs, ok := errors.AsType[*ReplayError](err); ok {
+		r.Differs, err = differs, nil
+	}
+	return err
 }
 
 // targetError is an error of the database that gets a copy.

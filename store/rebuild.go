@@ -284,7 +284,7 @@ func (b *rebuild) store(ctx context.Context, tx *db.Tx) error {
 
 // CheckRatings replays all settlements in order and compares what they give
 // with the stored ratings and drifts, bit for bit (docs/rules.md, section 7). It
-// gives the leagues with ratings by slug.
+// returns the leagues with ratings by slug, and a *ReplayError if they differ.
 func (s *Ratings) CheckRatings(ctx context.Context) ([]arena.RatingsReport, error) {
 	type key struct{ league, agent string }
 	replayed := map[key]arena.Rating{}
@@ -297,7 +297,7 @@ func (s *Ratings) CheckRatings(ctx context.Context) ([]arena.RatingsReport, erro
 		}
 		for _, t := range page {
 			if after++; t.Seq != after {
-				return nil, fmt.Errorf("check ratings: settlement %d is missing", after)
+				return nil, replayErrorf("settlement %d is missing", after)
 			}
 			c := checks[t.League]
 			if c == nil {
@@ -313,7 +313,7 @@ func (s *Ratings) CheckRatings(ctx context.Context) ([]arena.RatingsReport, erro
 					c.Agents++
 				}
 				if change.Before != r.MilliElo {
-					return nil, fmt.Errorf("check ratings: settlement %d finds agent %s at %d, not at %d", t.Seq, k.agent, change.Before, r.MilliElo)
+					return nil, replayErrorf("settlement %d finds agent %s at %d, not at %d", t.Seq, k.agent, change.Before, r.MilliElo)
 				}
 				r.MilliElo = change.After
 				r.Matches++
@@ -321,7 +321,7 @@ func (s *Ratings) CheckRatings(ctx context.Context) ([]arena.RatingsReport, erro
 				replayed[k] = r
 			}
 			if t.Drift != c.Drift {
-				return nil, fmt.Errorf("check ratings: settlement %d leaves a drift of %d, not %d", t.Seq, t.Drift, c.Drift)
+				return nil, replayErrorf("settlement %d leaves a drift of %d, not %d", t.Seq, t.Drift, c.Drift)
 			}
 		}
 		if len(page) == 0 {
@@ -333,11 +333,11 @@ func (s *Ratings) CheckRatings(ctx context.Context) ([]arena.RatingsReport, erro
 		return nil, s.wrap(err, "check ratings")
 	}
 	if len(rows) != len(replayed) {
-		return nil, fmt.Errorf("check ratings: %d are stored, settlements give %d", len(rows), len(replayed))
+		return nil, replayErrorf("%d ratings are stored, settlements give %d", len(rows), len(replayed))
 	}
 	for _, r := range rows {
 		if want := replayed[key{r.League, r.AgentID}]; r.MilliElo != want.MilliElo || r.Matches != want.Matches {
-			return nil, fmt.Errorf("check ratings: agent %s in league %s has %d after %d matches, settlements give %d after %d",
+			return nil, replayErrorf("agent %s in league %s has %d after %d matches, settlements give %d after %d",
 				r.AgentID, r.League, r.MilliElo, r.Matches, want.MilliElo, want.Matches)
 		}
 		checks[r.League].Sum += r.MilliElo
@@ -352,7 +352,7 @@ func (s *Ratings) CheckRatings(ctx context.Context) ([]arena.RatingsReport, erro
 			c = &arena.RatingsReport{League: l.Slug}
 		}
 		if l.Drift != c.Drift || c.Sum != arena.MilliElo(c.Agents)*arena.StartRating+c.Drift {
-			return nil, fmt.Errorf("check ratings: league %s has %d with a drift of %d, settlements give a drift of %d", l.Slug, c.Sum, l.Drift, c.Drift)
+			return nil, replayErrorf("league %s has %d with a drift of %d, settlements give a drift of %d", l.Slug, c.Sum, l.Drift, c.Drift)
 		}
 		if c.Agents > 0 {
 			checked = append(checked, *c)
@@ -360,6 +360,16 @@ func (s *Ratings) CheckRatings(ctx context.Context) ([]arena.RatingsReport, erro
 	}
 	slices.SortFunc(checked, func(a, b arena.RatingsReport) int { return strings.Compare(a.League, b.League) })
 	return checked, nil
+}
+
+// ReplayError is returned when settlements do not give the ratings that are stored.
+type ReplayError struct{ difference string }
+
+// Error returns the first difference.
+func (e *ReplayError) Error() string { return "check ratings: " + e.difference }
+
+func replayErrorf(format string, args ...any) error {
+	return &ReplayError{fmt.Sprintf(format, args...)}
 }
 
 // CheckIntegrity runs SQLite's integrity check. PostgreSQL checks each page as it

@@ -23,7 +23,7 @@ func sqliteFiles() []string { return []string{"-wal", "-shm", "-journal"} }
 // Snapshot writes the whole arena, as it is at one moment, to a new SQLite file
 // with mode 0600, since it holds signing keys (threat O7). Nodes go on meanwhile.
 // The copy has been compared with the arena, checked by SQLite and flushed to the
-// disk. The file must not exist; none is left behind after an error.
+// disk. Ratings that settlements do not give are in the report alone. The file must not exist; none is left behind after an error.
 func (s *Store) Snapshot(ctx context.Context, file string, progress func(CopyProgress)) (report CopyReport, err error) {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return report, cmp.Or(err, error(arena.Errorf(arena.CodeConflict, "%s exists", file)))
@@ -129,7 +129,7 @@ func Check(ctx context.Context, databaseURL string, o Options) (err error) {
 // Restore fills an empty database with the arena in a file that Snapshot wrote, of
 // this or an older version of the program, and takes the file: it becomes the
 // database, or remains to be removed by the caller. It has been checked by SQLite,
-// and all its settlements replayed. invalid: the file is no such copy. After
+// and all its settlements replayed; ratings that differ are in the report. invalid: the file is no such copy. After
 // another error an SQLite file does not exist, and a database of PostgreSQL must
 // be made anew.
 func Restore(ctx context.Context, file, databaseURL string, o Options, progress func(CopyProgress)) (report CopyReport, err error) {
@@ -229,8 +229,7 @@ func (s *Store) report(ctx context.Context) (report CopyReport, err error) {
 		}
 		report.Tables = append(report.Tables, CopiedTable{t.name, rows})
 	}
-	report.Leagues, err = s.Ratings.CheckRatings(ctx)
-	return report, err
+	return report, report.replay(ctx, s)
 }
 
 // seal closes an SQLite database so that it is one file, and flushes it to the

@@ -70,6 +70,34 @@ func TestStore_Snapshot(t *testing.T) {
 	}
 }
 
+// A backup is the last thing to refuse: a copy of an arena whose ratings differ from
+// what its settlements give is made, reported and restored all the same.
+func TestStore_Snapshot_differs(t *testing.T) {
+	t.Parallel()
+	for engine, database := range engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := storetest.Fill(t, database(t, false))
+			if _, err := s.Writer().ExecContext(t.Context(), "UPDATE ratings SET melo = melo + 1 WHERE agent_id = 'ag_a' AND league = 'sums'"); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(t.TempDir(), "copy.db")
+			was := wholeState(t, s)
+			report, err := s.Snapshot(t.Context(), file, silent)
+			if err != nil || len(report.Tables) != len(store.Tables()) || !strings.Contains(errText(report.Differs), "agent ag_a in league sums") {
+				t.Fatalf("%+v, %v", report, err)
+			}
+			url := database(t, true)
+			if report, err = store.Restore(t.Context(), file, url, storeOptions(), silent); err != nil || report.Differs == nil {
+				t.Fatalf("restored %+v (%v)", report, err)
+			}
+			if diff := cmp.Diff(was, wholeState(t, openPlain(t, url))); diff != "" {
+				t.Errorf("the restored arena differs (-was +is):\n%s", diff)
+			}
+		})
+	}
+}
+
 // A copy is not logged: nothing about its schema is in the log of the arena.
 func TestStore_Snapshot_log(t *testing.T) {
 	t.Parallel()

@@ -115,7 +115,8 @@ func (c *BackupCmd) Help() string {
 	return `Copies the whole arena while servers run: an SQLite database with the rows of one
 moment, whether the arena uses SQLite or PostgreSQL. The copy is compared with the
 arena, its ratings are replayed, and only then it gets its name. In a folder or
-bucket the name is that of the time; a name that ends in .zst is packed. Only the
+bucket the name is that of the time, with -ratings-differ when the settlements do
+not give the ratings; a name that ends in .zst is packed. Only the
 owner of a file can read it. It holds the signing keys.
 
 Settings: ARENA_DATABASE_URL and ARENA_BACKUP_…, from the file or the environment.
@@ -151,8 +152,8 @@ func (c *BackupCmd) Run(app *App) error {
 		if err != nil {
 			return server.ExplainBackup(err)
 		}
-		_, err = fmt.Fprintf(app.Stdout, "backed up %d rows, with %d settlements that give its ratings, to %s (%d bytes, %s)\n",
-			made.Rows, made.Settlements, made.Place, made.Bytes, made.Took.Round(time.Millisecond))
+		_, err = fmt.Fprintf(app.Stdout, "backed up %d rows to %s (%d bytes, %s)\n%s\n",
+			made.Rows, made.Place, made.Bytes, made.Took.Round(time.Millisecond), replayed(made.Settlements, made.Differs))
 		for _, old := range made.Removed {
 			_, _ = fmt.Fprintf(app.Stdout, "removed %s\n", old)
 		}
@@ -195,11 +196,21 @@ func (c *RestoreCmd) Run(app *App) error {
 	if err != nil {
 		return server.ExplainBackup(err)
 	}
-	_, err = fmt.Fprintf(app.Stdout, `restored %d rows from %s to %s in %s; %d settlements give its ratings
+	_, err = fmt.Fprintf(app.Stdout, `restored %d rows from %s to %s in %s
+%s
 
 Next: start the arena with arena serve, on the ARENA_PUBLIC_URL that it had. Signing
 keys and tokens are those of the backup. Matches that ran continue; what happened
 after the backup is lost. Set ARENA_ADMIN_TOKEN if no admin token is at hand.
-`, restored.Rows, place, redact(cfg.DatabaseURL), time.Since(began).Round(time.Millisecond), restored.Settlements)
+`, restored.Rows, place, redact(cfg.DatabaseURL), time.Since(began).Round(time.Millisecond), replayed(restored.Settlements, restored.Differs))
 	return err
+}
+
+// replayed says whether the settlements of a copy give its ratings.
+func replayed(settlements int, differs error) string {
+	if differs != nil {
+		return "warning: its ratings are not what the settlements give: " + differs.Error() +
+			"\nFind the difference with arena admin ratings verify, and recompute with arena admin ratings rebuild LEAGUE."
+	}
+	return fmt.Sprintf("%d settlements give its ratings", settlements)
 }

@@ -112,8 +112,8 @@ func printCopy(w io.Writer, report store.CopyReport, took time.Duration) error {
 			fmt.Fprintf(&b, "%12d  %11d  %14s  %12s  %s\n", l.Agents, l.Settlements, elo(l.Sum), elo(l.Drift), l.League)
 		}
 	}
-	fmt.Fprintf(&b, "\ncopied %d rows in %s; both databases hold the same, and %d settlements give its ratings\n",
-		rows, took.Round(time.Millisecond), settlements)
+	fmt.Fprintf(&b, "\ncopied %d rows in %s; both databases hold the same\n%s\n",
+		rows, took.Round(time.Millisecond), replayed(settlements, report.Differs))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -38,6 +38,9 @@ type Destination interface {
 type Contents struct {
 	Rows        int64
 	Settlements int // that were replayed
+	// Differs is the first difference between the ratings and what the settlements
+	// give; nil: there is none.
+	Differs error
 }
 
 // Options are the parts of a Service. All are required.
@@ -70,11 +73,13 @@ type Made struct {
 // Run makes a backup and stores it under name, or under NameAt with name "". It
 // is packed when the name ends in ".zst". Then, with keep above 0, Run removes all
 // backups but the newest keep; it never touches files that NameAt did not name.
-// An error leaves existing backups unchanged.
+// A backup whose ratings differ gets a mark in the name that Run chose, and such
+// backups are counted apart, so that they displace no other. An error leaves existing
+// backups unchanged.
 func (s *Service) Run(ctx context.Context, to Destination, name string, keep int) (made Made, err error) {
 	began := s.o.Now()
+	chosen := name == ""
 	name = cmp.Or(name, NameAt(began))
-	made.Place = PlaceOf(to, name)
 	if err := to.Check(ctx, name); err != nil { // rather than after minutes of copying
 		return made, fmt.Errorf("back up to %s: %w", to, err)
 	}
@@ -87,6 +92,10 @@ func (s *Service) Run(ctx context.Context, to Destination, name string, keep int
 	if made.Contents, err = s.o.Snapshot(ctx, file); err != nil {
 		return made, fmt.Errorf("back up to %s: %w", to, err)
 	}
+	if chosen && made.Differs != nil {
+		name = marked(name)
+	}
+	made.Place = PlaceOf(to, name)
 	if strings.HasSuffix(name, packedEnding) {
 		plain := file
 		file += packedEnding
@@ -114,14 +123,19 @@ func (s *Service) Run(ctx context.Context, to Destination, name string, keep int
 	return made, nil
 }
 
-// prune removes all backups but the newest keep.
+// prune removes all backups but the newest keep, and all marked ones but the newest
+// keep of those.
 func prune(ctx context.Context, in Destination, keep int) (removed []string, err error) {
 	names, err := in.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	names = newestFirst(names)
-	for _, name := range names[min(keep, len(names)):] {
+	kept := map[bool]int{} // by whether they are marked
+	for _, name := range newestFirst(names) {
+		differs := strings.Contains(name, mark)
+		if kept[differs]++; kept[differs] <= keep {
+			continue
+		}
 		if err := in.Remove(ctx, name); err != nil {
 			return removed, err
 		}

@@ -144,6 +144,44 @@ func TestService_Run_keep(t *testing.T) {
 	}
 }
 
+// A backup whose ratings differ is kept under a name with a mark, and displaces none
+// without one.
+func TestService_Run_differs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	now, differs := start, error(nil)
+	s := backup.New(backup.Options{
+		Snapshot: func(_ context.Context, file string) (backup.Contents, error) {
+			now = now.Add(time.Minute)
+			return backup.Contents{Differs: differs}, os.WriteFile(file, []byte("x"), 0o600)
+		},
+		Record: func(context.Context, time.Time) error { return nil },
+		Now:    func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
+	})
+	for i := range 6 {
+		if i == 2 {
+			differs = errors.New("settlement 2 is missing")
+		}
+		made, err := s.Run(t.Context(), backup.Folder{Dir: dir}, "", 2)
+		if err != nil || !strings.HasPrefix(made.Place, dir) || (made.Differs != nil) != (i >= 2) {
+			t.Fatalf("made %+v (%v)", made, err)
+		}
+	}
+	if _, err := s.Run(t.Context(), backup.Folder{Dir: dir}, "named.db", 0); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"arena-20261124T030000Z.db.zst", "arena-20261124T030100Z.db.zst",
+		"arena-20261124T030400Z-ratings-differ.db.zst", "arena-20261124T030500Z-ratings-differ.db.zst", "named.db",
+	}
+	if diff := cmp.Diff(want, names(t, dir)); diff != "" {
+		t.Errorf("the folder (-want +got):\n%s", diff)
+	}
+	if name, err := backup.Latest(t.Context(), backup.Folder{Dir: dir}); err != nil || name != want[3] {
+		t.Errorf("the latest is %q (%v)", name, err)
+	}
+}
+
 // A backup that fails leaves the folder as it was, and is not recorded.
 func TestService_Run_fails(t *testing.T) {
 	t.Parallel()

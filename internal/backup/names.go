@@ -10,13 +10,21 @@ import (
 // nameLayout is the form of the names of backups. Names sort by time.
 const nameLayout = "arena-20060102T150405Z.db" + packedEnding
 
+// mark is part of the names of backups whose ratings differ from their settlements.
+const mark = "-ratings-differ"
+
 // ownName is the form as an expression.
 func ownName() *regexp.Regexp {
-	return regexp.MustCompile(`^arena-[0-9]{8}T[0-9]{6}Z\.db\.zst$`)
+	return regexp.MustCompile(`^arena-[0-9]{8}T[0-9]{6}Z(` + mark + `)?\.db\.zst$`)
 }
 
 // NameAt returns the name of a backup that was begun at a time.
 func NameAt(at time.Time) string { return at.UTC().Format(nameLayout) }
+
+// marked returns the name of a backup whose ratings differ.
+func marked(name string) string {
+	return strings.TrimSuffix(name, ".db"+packedEnding) + mark + ".db" + packedEnding
+}
 
 // newestFirst returns the names that have NameAt's form, the newest first.
 func newestFirst(names []string) []string {
