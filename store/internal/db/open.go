@@ -219,7 +219,6 @@ func openPostgres(databaseURL string) (*DB, error) {
 	writer.SetMaxIdleConns(d.Writers)
 
 	readOnly := config.Copy()
-	readOnly.RuntimeParams["default_transaction_read_only"] = "on"
 	// Queries of pages finish before parallel workers or compiled code could
 	// start.
 	for _, name := range []string{"max_parallel_workers_per_gather", "jit"} {
@@ -227,7 +226,12 @@ func openPostgres(databaseURL string) (*DB, error) {
 			readOnly.RuntimeParams[name] = "0"
 		}
 	}
-	reader := stdlib.OpenDB(*readOnly)
+	// As a parameter of the connection it would make the server look like a standby to
+	// target_session_attrs=read-write.
+	reader := stdlib.OpenDB(*readOnly, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "SET default_transaction_read_only = on")
+		return err
+	}))
 	reader.SetMaxOpenConns(16)
 	reader.SetMaxIdleConns(16)
 	return &DB{Dialect: d, Reader: newHandle(reader, d), Writer: newHandle(writer, d)}, nil
