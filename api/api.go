@@ -122,6 +122,8 @@ type Node struct {
 	Vitals func(ctx context.Context, o arena.Operations) ([]vitals.Fact, error)
 	// Observe gets each request once it is answered.
 	Observe func(Request)
+	// QuietRequests logs them at the level debug.
+	QuietRequests bool
 }
 
 // Request is an answered request, for metrics. All members have a bounded
@@ -248,7 +250,7 @@ func New(o Options) (*API, error) {
 	}
 	a.engine.RedirectTrailingSlash = false
 	a.engine.HandleMethodNotAllowed = true
-	a.engine.Use(a.observe(o.Node.Observe), a.recoverPanic, setHeaders(a.people.https), allowOrigins())
+	a.engine.Use(a.observe(o.Node), a.recoverPanic, setHeaders(a.people.https), allowOrigins())
 	a.engine.NoRoute(a.noRoute)
 	a.engine.NoMethod(a.noMethod)
 

@@ -93,7 +93,7 @@ func isAPI(path string) bool {
 
 // observe assigns an id to each request, logs one line and reports the request.
 // It logs the route, never the path's ids, the query, tokens or bodies.
-func (a *API) observe(report func(Request)) gin.HandlerFunc {
+func (a *API) observe(node Node) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		id := c.GetHeader(requestIDHeader)
 		if !cleanID(id) {
@@ -118,9 +118,9 @@ func (a *API) observe(report func(Request)) gin.HandlerFunc {
 		if !slices.Contains(httpMethods(), r.Method) {
 			r.Method = "other"
 		}
-		report(r)
+		node.Observe(r)
 		level := slog.LevelInfo
-		if r.Route == "page" || r.Route == "/healthz" || r.Route == "/readyz" {
+		if node.QuietRequests || r.Route == "page" || r.Route == "/healthz" || r.Route == "/readyz" {
 			level = slog.LevelDebug
 		}
 		a.log.LogAttrs(ctx, level, "request",

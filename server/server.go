@@ -121,6 +121,7 @@ type Options struct {
 	Drivers          func(map[string]engine.Driver) // wraps the drivers of the matches; may be nil
 	TrustKeys        bool                           // agents need not prove their keys
 	Identity         ed25519.PrivateKey             // that signs the arena's messages; nil: the one in the database
+	QuietRequests    bool                           // requests are logged at the level debug
 	RelayDev         bool                           // the relay seeds itself on demand, and every key may post
 	Passive          bool                           // Run serves, but plays no matches and runs no jobs: the caller does
 	Seeds            mrand.Source                   // of the matches that admins create; nil: one that cannot be predicted
@@ -364,7 +365,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		VoteSecret: voterKey,
 		SeasonCard: cards.DrawSeason,
 		Export:     services.archive.Write,
-		Node:       api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request, Vitals: facts.Facts},
+		Node:       api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request, QuietRequests: s.opts.QuietRequests, Vitals: facts.Facts},
 		Site: api.Site{
 			URL: s.url, TrustedProxies: proxies,
 			SignIn: api.SignInOptions{Provider: services.provider, Name: s.cfg.ProviderName(), Signup: s.cfg.Signup, Mail: s.mailer != nil},

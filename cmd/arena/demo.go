@@ -32,7 +32,7 @@ type DemoCmd struct {
 	Speed     float64 `default:"1" help:"How fast agents think: 2 is twice as fast, up to 100."`
 	Seed      uint64  `default:"1" help:"Of the agents' skills and moods."`
 	ReadyFile string  `placeholder:"FILE" type:"path" help:"Write a JSON file with url and admin_token once leagues are running."`
-	Verbose   bool    `short:"v" help:"Print the server's log lines."`
+	Verbose   bool    `short:"v" help:"Print the server's log lines; with ARENA_LOG_LEVEL=debug also one for each request."`
 }
 
 // Help describes the demo.
@@ -90,7 +90,7 @@ func (c *DemoCmd) Run(app *App) (err error) {
 		Version:    readBuildInfo().Version,
 		NoLimits:   true, // everything comes from one address here
 		Spectators: 10_000, LadderPause: 4 * time.Second, EliminationPause: 45 * time.Second,
-		RateLimitPause: time.Minute, RelayDev: true,
+		RateLimitPause: time.Minute, RelayDev: true, QuietRequests: true,
 	})
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func TestDemo_games(t *testing.T) {
 	done := make(chan int, 1)
 	var errs bytes.Buffer
 	go func() {
-		done <- run(ctx, []string{"demo", "--addr", "127.0.0.1:0", "--agents", "8", "--speed", "100"}, nil, strings.NewReader(""), w, &errs)
+		done <- run(ctx, []string{"demo", "--addr", "127.0.0.1:0", "--agents", "8", "--speed", "100", "--verbose"}, nil, strings.NewReader(""), w, &errs)
 		_ = w.Close()
 	}()
 	arena := ""
@@ -62,6 +62,10 @@ func TestDemo_games(t *testing.T) {
 	cancel()
 	if code := <-done; code != exitOK {
 		t.Errorf("exit %d: %s", code, errs.String())
+	}
+	// The agents of a demo send most of its requests: a line for each would hide the others.
+	if log := errs.String(); strings.Contains(log, `"msg":"request"`) || !strings.Contains(log, `"msg":"serving"`) {
+		t.Errorf("logged %d lines, a line for each request or nothing: %.2000s", strings.Count(log, "\n"), log)
 	}
 }
 
