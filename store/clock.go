@@ -81,14 +81,14 @@ func (s *Store) MendTimes(ctx context.Context) (mended map[string]int, err error
 // alive renews its own before that has passed.
 func (s *Store) mendLeases(ctx context.Context) (n int, err error) {
 	full, most := arena.MatchLease.Milliseconds(), (arena.MatchLease + arena.ClockSlack).Milliseconds()
-	where := ` WHERE m.status = 'running' AND m.lease_until > ` + s.d.Clock + ` + $1`
+	where := ` WHERE m.status = 'running' AND m.leased_until > ` + s.d.Clock + ` + $1`
 	found, err := db.All(ctx, s.reader, db.ScanInt, `SELECT 1 FROM matches m`+where+` LIMIT 1`, most)
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}
 	err = s.writeAlone(ctx, claimLock, func(ctx context.Context, tx *db.Tx) error {
-		changed, err := db.Exec(ctx, tx, `UPDATE matches SET lease_until = `+s.d.Clock+` + $1 WHERE id IN (SELECT m.id FROM matches m
-			WHERE m.status = 'running' AND m.lease_until > `+s.d.Clock+` + $2 ORDER BY m.id`+s.d.LockFree()+`)`, full, most)
+		changed, err := db.Exec(ctx, tx, `UPDATE matches SET leased_until = `+s.d.Clock+` + $1 WHERE id IN (SELECT m.id FROM matches m
+			WHERE m.status = 'running' AND m.leased_until > `+s.d.Clock+` + $2 ORDER BY m.id`+s.d.LockFree()+`)`, full, most)
 		n = int(changed)
 		return err
 	})

@@ -160,7 +160,7 @@ func mendTimes(t *testing.T, s *store.Store, by time.Duration) {
 		t.Fatal(err)
 	}
 	set(`UPDATE matches SET created_at = $1, starts_at = $1 WHERE status = 'scheduled'`, written.UnixMilli())
-	set(`UPDATE matches SET lease_until = $1 WHERE status = 'running'`, written.Add(arena.MatchLease).UnixMilli())
+	set(`UPDATE matches SET leased_until = $1 WHERE status = 'running'`, written.Add(arena.MatchLease).UnixMilli())
 	set(`UPDATE agents SET paused_until = $1, pauses = '[{"reason":"rate_limit","since":`+strconv.FormatInt(written.UnixMilli(), 10)+`,"until":`+
 		strconv.FormatInt(written.Add(5*time.Minute).UnixMilli(), 10)+`}]' WHERE id = 'ag_a'`, written.Add(5*time.Minute).UnixMilli())
 	for _, c := range store.TimeColumns() {

@@ -175,7 +175,7 @@ func (s *Store) CheckStopped(ctx context.Context) error {
 	if err := s.checkSource(ctx); err != nil {
 		return err
 	}
-	signs, err := db.One(ctx, s.reader, db.ScanInt, `SELECT (SELECT count(*) FROM matches WHERE status = 'running' AND lease_until > `+
+	signs, err := db.One(ctx, s.reader, db.ScanInt, `SELECT (SELECT count(*) FROM matches WHERE status = 'running' AND leased_until > `+
 		s.d.Clock+`) + (SELECT count(*) FROM ticks WHERE NOT `+s.d.LeaseOver("tick + $1", "$1")+`)`, lastSign.Milliseconds())
 	if err != nil {
 		return s.wrap(err, "look for nodes")

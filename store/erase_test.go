@@ -42,7 +42,7 @@ var columnsOfMatches = map[string]struct{ erased, kept string }{
 	"votes":    {kept: "match_id round voter address choice other at site"},
 	"matches": {
 		kept: "id league status settings seed round round_open created_at starts_at started_at finished_at void_code void_reason seq node epoch" +
-			" lease_until log_state interruptions delay judging seed_salt unrated_reason",
+			" leased_until log_state interruptions delay judging seed_salt unrated_reason",
 	},
 	"pairings":    {kept: "season_id round slot game bracket agents result scores match_id created_at decided_at"},
 	"settlements": {kept: "seq match_id league at drift"},

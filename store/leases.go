@@ -117,14 +117,14 @@ type endedLease struct {
 func (s *Matches) endedLeases(ctx context.Context, tx *db.Tx, limit int) ([]endedLease, error) {
 	return db.All(ctx, tx, func(r db.Row) (l endedLease, err error) {
 		return l, r.Scan(&l.match, &l.node, &l.epoch, &l.until, &l.overdue)
-	}, `SELECT m.id, m.node, m.epoch, m.lease_until, `+s.d.Clock+` - m.lease_until FROM matches m WHERE m.status = 'running'
-		AND m.lease_until <= `+s.d.Clock+` ORDER BY m.lease_until, m.id LIMIT $1`+s.d.LockFree(), limit)
+	}, `SELECT m.id, m.node, m.epoch, m.leased_until, `+s.d.Clock+` - m.leased_until FROM matches m WHERE m.status = 'running'
+		AND m.leased_until <= `+s.d.Clock+` ORDER BY m.leased_until, m.id LIMIT $1`+s.d.LockFree(), limit)
 }
 
 // anyDue reports whether a running match has lost its node, or a match that is
 // due waits.
 func (s *Matches) anyDue(ctx context.Context) (bool, error) {
-	found, err := db.All(ctx, s.reader, db.ScanInt, `SELECT CAST($1 AS BIGINT) WHERE EXISTS (SELECT 1 FROM matches m WHERE m.status = 'running' AND m.lease_until <= `+s.d.Clock+`)
+	found, err := db.All(ctx, s.reader, db.ScanInt, `SELECT CAST($1 AS BIGINT) WHERE EXISTS (SELECT 1 FROM matches m WHERE m.status = 'running' AND m.leased_until <= `+s.d.Clock+`)
 		OR EXISTS (SELECT 1 FROM matches m WHERE m.status IN ('scheduled', 'ready') AND m.starts_at <= `+s.d.Clock+`)`, 1) // with a value to bind: see markReady
 	return len(found) > 0, err
 }
@@ -135,8 +135,8 @@ func (s *Matches) claim(ctx context.Context, tx *db.Tx, id, node string, ttl tim
 	// (RevertInterruption). A released lease is no interruption, nor is one that
 	// its own node claims again.
 	if _, err := db.Exec(ctx, tx, `UPDATE matches SET status = 'running', node = $1, epoch = epoch + 1,
-		interruptions = interruptions + CASE WHEN status = 'running' AND lease_until > 0 AND node <> $1 AND judging = 1 THEN 1 ELSE 0 END, judging = 0,
-		lease_until = `+s.d.Clock+` + $2, started_at = CASE started_at WHEN 0 THEN `+s.d.Clock+` ELSE started_at END
+		interruptions = interruptions + CASE WHEN status = 'running' AND leased_until > 0 AND node <> $1 AND judging = 1 THEN 1 ELSE 0 END, judging = 0,
+		leased_until = `+s.d.Clock+` + $2, started_at = CASE started_at WHEN 0 THEN `+s.d.Clock+` ELSE started_at END
 		WHERE id = $3`, node, ttl.Milliseconds(), id); err != nil {
 		return err
 	}
@@ -164,8 +164,8 @@ func (s *Matches) UntilStart(ctx context.Context) (time.Duration, error) {
 // UntilLeaseEnd returns how long it is, by the database's clock, until the first
 // lease runs out that holds now; 0 when there is none.
 func (s *Matches) UntilLeaseEnd(ctx context.Context) (time.Duration, error) {
-	wait, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(m.lease_until) - `+s.d.Clock+`, 0) FROM matches m
-		WHERE m.status = 'running' AND m.lease_until > `+s.d.Clock)
+	wait, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(m.leased_until) - `+s.d.Clock+`, 0) FROM matches m
+		WHERE m.status = 'running' AND m.leased_until > `+s.d.Clock)
 	return millis(wait), s.wrap(err, "read next end of a lease")
 }
 
@@ -189,7 +189,7 @@ func (s *Matches) RenewLeases(ctx context.Context, node string, matchIDs []strin
 			renewed, err := db.All(ctx, tx, func(r db.Row) (arena.Lease, error) {
 				l := arena.Lease{Node: node}
 				return l, r.Scan(&l.MatchID, &l.Epoch)
-			}, `UPDATE matches SET lease_until = `+s.d.Clock+` + $1 WHERE id IN (SELECT m.id FROM matches m`+c.Where()+`
+			}, `UPDATE matches SET leased_until = `+s.d.Clock+` + $1 WHERE id IN (SELECT m.id FROM matches m`+c.Where()+`
 				AND m.node = $2 AND m.status = 'running' ORDER BY m.id`+s.d.Lock("m")+`)
 				AND node = $2 AND status = 'running' RETURNING id, epoch`, c.Args...)
 			if err != nil {
@@ -208,7 +208,7 @@ func (s *Matches) ReleaseLease(ctx context.Context, l arena.Lease) error {
 		if _, err := s.fence(ctx, tx, l); err != nil {
 			return err
 		}
-		_, err := db.Exec(ctx, tx, `UPDATE matches SET lease_until = 0, node = '' WHERE id = $1`, l.MatchID)
+		_, err := db.Exec(ctx, tx, `UPDATE matches SET leased_until = 0, node = '' WHERE id = $1`, l.MatchID)
 		return err
 	})
 	return s.wrap(err, "release match %s", l.MatchID)

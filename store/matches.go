@@ -41,7 +41,7 @@ var matchTable = db.NewTable("matches", "m",
 	db.Int("seq", func(m *matchRow) *int64 { return &m.Seq }).As(`CASE m.log_state WHEN 2 THEN 0 ELSE m.seq END`),
 	db.Text("node", func(m *matchRow) *string { return &m.Lease.Node }),
 	db.Int("epoch", func(m *matchRow) *int64 { return &m.Lease.Epoch }),
-	db.Written("lease_until", db.TypeInt, func(m *matchRow) any { return m.ttl.Milliseconds() }),
+	db.Written("leased_until", db.TypeInt, func(m *matchRow) any { return m.ttl.Milliseconds() }),
 	db.Int("interruptions", func(m *matchRow) *int { return &m.Interruptions }),
 	db.Text("unrated_reason", func(m *matchRow) *arena.UnratedReason { return &m.UnratedReason }),
 	db.Written("delay", db.TypeInt, func(m *matchRow) any { return delayOf(m.Settings) }),
@@ -51,7 +51,7 @@ var insertMatches = db.NewInsert(matchTable, "")
 
 // newInsertClaimed returns the statement that stores matches under a lease.
 func newInsertClaimed(d db.Dialect) *db.Statement[matchRow] {
-	return db.NewInsertWith(matchTable, map[string]string{"lease_until": d.Clock + " + ?", "started_at": d.Clock}, "")
+	return db.NewInsertWith(matchTable, map[string]string{"leased_until": d.Clock + " + ?", "started_at": d.Clock}, "")
 }
 
 // seatRow is a row of seats.
@@ -436,7 +436,7 @@ func endMatch(ctx context.Context, tx *db.Tx, id string, status arena.MatchStatu
 		kept = -1
 	}
 	if _, err := db.Exec(ctx, tx, `UPDATE matches SET status = $1, void_code = $2, void_reason = $6, round_open = 0, finished_at = $3,
-		lease_until = 0, delay = CASE WHEN delay = $5 THEN delay ELSE 0 END WHERE id = $4`,
+		leased_until = 0, delay = CASE WHEN delay = $5 THEN delay ELSE 0 END WHERE id = $4`,
 		string(status), string(reason.Code), db.Millis(at), id, kept, reason.Text); err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (s *Operations) nodes(ctx context.Context, q db.Querier) ([]arena.Node, err
 		COALESCE(n.last_error_at, 0), k.matches
 		FROM (SELECT node, CAST(sum(matches) AS BIGINT) AS matches, max(until) AS until FROM (
 			SELECT node, 0 AS matches, 0 AS until FROM nodes UNION ALL
-			SELECT node, count(*), max(lease_until) FROM matches WHERE status = 'running' AND node <> '' GROUP BY node) AS u GROUP BY node) AS k
+			SELECT node, count(*), max(leased_until) FROM matches WHERE status = 'running' AND node <> '' GROUP BY node) AS u GROUP BY node) AS k
 		LEFT JOIN nodes n ON n.node = k.node ORDER BY k.node`, arena.NodeSilence.Milliseconds())
 }
 

@@ -175,7 +175,7 @@ func (f filler) matches(ctx context.Context, tx *sql.Tx, from, to int) error {
 	league := quoted(f.League)
 	for _, insert := range []string{
 		`INSERT INTO matches (id, league, status, settings, seed, round, round_open, created_at, starts_at, started_at, finished_at, void_code, void_reason,
-			seq, node, epoch, lease_until) ` + series + `SELECT m.id, ` + league + `, 'finished', l.settings, m.i, 1, 0, m.at, m.at, m.at, m.at + 900, '', '', ` +
+			seq, node, epoch, leased_until) ` + series + `SELECT m.id, ` + league + `, 'finished', l.settings, m.i, 1, 0, m.at, m.at, m.at, m.at + 900, '', '', ` +
 			fmt.Sprint(f.Events) + `, 'nd_1', 1, 0 FROM m JOIN leagues l ON l.slug = ` + league,
 		`INSERT INTO seats (match_id, no, agent_id, pinned, name, owner_id, protocol, endpoint, public_key, version, state, playing, out_round, points, place,
 			outcome, rate_limits, rating_before, rating_delta) ` + series + `SELECT m.id, t.no, ` + agent + `, 1, ` + agent + `, 'ow', 'aap', 'https://example.org/agora', '', '1', 'active', 0, 0,
