@@ -309,3 +309,42 @@ func TestService_Identify_issuer(t *testing.T) {
 	_, err = f.Identify(t.Context(), arena.Credentials{Secret: "new.x.y", Given: true})
 	f.fails(err, arena.CodeForbidden)
 }
+
+// A person whom the issuer no longer names an admin is none in any session after the
+// next sign-in. A session of one that it does name ends after eight hours. Threat T1.
+func TestService_SignIn_claimedRole(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	kim := arena.Identity{Issuer: "https://issuer.example", Subject: "kim", Name: "Kim", Admin: true}
+	signIn := func() (secret string) {
+		secret, _, err := f.SignIn(t.Context(), kim, arena.SignIn{})
+		f.ok(err)
+		return secret
+	}
+	isAdmin := func(secret string) bool {
+		c, err := f.Identify(t.Context(), arena.Credentials{Session: secret})
+		if f.ok(err); c.OwnerID == "" {
+			t.Error("the session is over")
+		}
+		return c.Require("", arena.RightAdminister) == nil
+	}
+	var sessions []string
+	for range 3 {
+		sessions = append(sessions, signIn())
+	}
+	_, last, err := f.SignIn(t.Context(), kim, arena.SignIn{})
+	if f.ok(err); !last.EndsAt().Equal(start.Add(8 * time.Hour)) {
+		t.Errorf("an admin's session ends after %v", last.EndsAt().Sub(start))
+	}
+	kim.Admin = false
+	sessions = append(sessions, signIn())
+	for i, s := range sessions {
+		if isAdmin(s) {
+			t.Errorf("session %d is an admin's", i)
+		}
+	}
+	kim.Admin = true
+	if !isAdmin(signIn()) || isAdmin(sessions[0]) {
+		t.Error("the claim gives the role to more or less than its own session")
+	}
+}

@@ -320,6 +320,7 @@ func (r Role) Equal(other Role) bool {
 const (
 	SessionIdle    = 12 * time.Hour      // without a request
 	SessionLongest = 30 * 24 * time.Hour // in all
+	SessionClaimed = 8 * time.Hour       // in all, with a role by a claim of the OIDC issuer
 	MaxSessions    = 20                  // of an owner at once; another one ends the oldest
 )
 
@@ -337,11 +338,11 @@ type Session struct {
 	Owner Owner // as it is now
 }
 
-// EndsAt returns when the session ends without another request. One that the
-// issuer made an admin's does not grow: the claim may be gone.
+// EndsAt returns when the session ends without another request. Requests do not extend
+// one that the issuer made an admin's: the claim may be gone.
 func (s Session) EndsAt() time.Time {
 	if s.Admin {
-		return s.CreatedAt.Add(SessionIdle)
+		return s.CreatedAt.Add(SessionClaimed)
 	}
 	end, longest := s.LastUsedAt.Add(SessionIdle), s.CreatedAt.Add(SessionLongest)
 	if longest.Before(end) {

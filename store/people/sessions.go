@@ -28,7 +28,8 @@ var sessionTable = db.NewTable("sessions", "x",
 var insertSessions = db.NewInsert(sessionTable, "")
 
 // CreateSession stores a session and ends the oldest ones of its owner beyond
-// arena.MaxSessions. not_found: there is no such owner; conflict: it was deleted.
+// arena.MaxSessions. Without the claim that makes an admin, the other sessions of the
+// owner lose it too. not_found: there is no such owner; conflict: it was deleted.
 func (a *Access) CreateSession(ctx context.Context, s arena.Session) error {
 	err := a.base.Write(ctx, s.OwnerID, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := a.base.OwnerForChange(ctx, tx, personTable, s.OwnerID); err != nil {
@@ -37,11 +38,28 @@ func (a *Access) CreateSession(ctx context.Context, s arena.Session) error {
 		if _, err := insertSessions.Exec(ctx, tx, s); err != nil {
 			return err
 		}
+		if !s.Admin {
+			if err := endClaimedRoles(ctx, tx, s); err != nil {
+				return err
+			}
+		}
 		_, err := db.Exec(ctx, tx, `DELETE FROM sessions WHERE owner_id = $1 AND id <> $2 AND id NOT IN (
 			SELECT x.id FROM sessions x WHERE x.owner_id = $1 AND x.id <> $2 ORDER BY x.created_at DESC, x.id DESC LIMIT $3)`, s.OwnerID, s.ID, arena.MaxSessions-1)
 		return err
 	})
 	return a.base.Wrap(err, "create session %s", s.ID)
+}
+
+// endClaimedRoles makes the sessions of the owner of s, which has just begun, sessions of
+// an owner. Those that are over are deleted: the longer time of an owner's session would
+// bring them back.
+func endClaimedRoles(ctx context.Context, tx *db.Tx, s arena.Session) error {
+	over := db.Millis(s.CreatedAt.Add(-arena.SessionClaimed))
+	if _, err := db.Exec(ctx, tx, `DELETE FROM sessions WHERE owner_id = $1 AND admin = 1 AND created_at <= $2`, s.OwnerID, over); err != nil {
+		return err
+	}
+	_, err := db.Exec(ctx, tx, `UPDATE sessions SET admin = 0 WHERE owner_id = $1 AND admin = 1`, s.OwnerID)
+	return err
 }
 
 // usedEvery is how exactly the last use of a session is known.

@@ -57,6 +57,41 @@ func sessions(f *fixture) {
 	f.equal(0, len(must(f.People.Sessions(ctx, "ow_b"))(f)))
 }
 
+// A role by a claim of the issuer ends with the first sign-in without the claim, in all
+// sessions of the owner, and does not bring back a session that was over. Threat T1.
+func claimedRoles(f *fixture) {
+	ctx := f.t.Context()
+	f.owner("a")
+	f.owner("b")
+	create := func(id, ownerID string, admin bool, at time.Time) {
+		s := session(id, ownerID, at)
+		s.Admin = admin
+		f.ok(f.People.CreateSession(ctx, s))
+	}
+	admin := func(id string) bool {
+		return must(f.People.SessionByHash(ctx, session(id, "", start).Hash))(f).Caller().Role.Scope == arena.ScopeAdmin
+	}
+	create("ss_old", "ow_a", true, start)
+	create("ss_other", "ow_b", true, start.Add(time.Hour))
+	create("ss_1", "ow_a", true, start.Add(time.Hour))
+	create("ss_2", "ow_a", true, start.Add(arena.SessionClaimed-time.Minute))
+	f.clock.advance(arena.SessionClaimed - time.Minute)
+	f.equal(true, admin("ss_old")) // used, which does not make it longer
+	f.clock.advance(time.Minute)
+	_, err := f.People.SessionByHash(ctx, session("ss_old", "", start).Hash)
+	f.fails(arena.CodeNotFound, err)
+	f.equal(true, admin("ss_1"))
+
+	create("ss_3", "ow_a", false, start.Add(arena.SessionClaimed))
+	for _, id := range []string{"ss_1", "ss_2", "ss_3"} {
+		f.equal(false, admin(id))
+	}
+	f.equal(true, admin("ss_other"))
+	f.equal(3, len(must(f.People.Sessions(ctx, "ow_a"))(f)))
+	f.clock.advance(arena.SessionIdle - time.Minute)
+	f.equal(false, admin("ss_1")) // an owner's session has its usual length
+}
+
 func invitation(id string) arena.Invitation {
 	return arena.Invitation{ID: id, Hash: [32]byte{id[len(id)-1]}, Uses: 1, CreatedAt: start, CreatedBy: "admin", ExpiresAt: start.Add(time.Hour)}
 }

@@ -10,6 +10,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"CreateOwner":                          createOwner,
 		"Identities":                           identities,
 		"Sessions":                             sessions,
+		"Sessions/claimed_roles":               claimedRoles,
 		"Invitations":                          invitations,
 		"Join":                                 join,
 		"SetRole":                              setRole,
