@@ -26,6 +26,7 @@ type job struct {
 const (
 	usesEvery     = 10 * time.Second // a last use shows at most this late
 	erasuresEvery = 10 * time.Second // after a match, for the texts of deleted owners in it
+	logEvery      = time.Minute      // what was erased is in it for about as long
 	mailsEvery    = 2 * time.Second  // people wait for them
 	mendEvery     = 10 * time.Second // a clock that was set back stops nothing for longer
 )
@@ -52,6 +53,7 @@ func (s *Server) jobs() []job {
 			_, err := s.ops.matches.EraseDeleted(ctx)
 			return err
 		}},
+		{name: "database log", every: logEvery, run: s.store.TruncateLog},
 		{name: "beat", every: arena.NodeSilence / 3, each: true, run: s.heartbeat},
 		{name: "memory", every: 30 * time.Second, each: true, run: func(ctx context.Context) error {
 			err := s.store.Forget(ctx)

@@ -1,11 +1,15 @@
 package store_test
 
 import (
+	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store"
@@ -123,6 +127,80 @@ func TestEraseTexts_listedColumns(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("table %s: erasing changed the columns %v, listed are %v", table, got, want)
 		}
+	}
+}
+
+// Erased texts are in no page of the file, free ones included, and in no frame of its
+// log, which waits for a reader that still needs it. Threat O7.
+func TestEraseTexts_file(t *testing.T) {
+	t.Parallel()
+	ctx, url := t.Context(), storetest.SQLite(t)
+	file := strings.TrimPrefix(url, "sqlite:")
+	s := storetest.Fill(t, url)
+	const secret = "fa1afe1"
+	count := func() (n int) {
+		t.Helper()
+		for _, name := range []string{file, file + "-wal"} {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += bytes.Count(data, []byte(secret))
+		}
+		return n
+	}
+	truncate := func() {
+		t.Helper()
+		if err := s.TruncateLog(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// In pages of their own, and among other rows.
+	short, long := `{"answer":"`+secret+`"}`, `{"answer":"`+strings.Repeat(secret+" ", 1000)+`"}`
+	var agent string
+	if err := s.Reader().QueryRowContext(ctx, `SELECT agent_id FROM seats WHERE match_id = 'm_4' AND no = 0`).Scan(&agent); err != nil {
+		t.Fatal(err)
+	}
+	for query, args := range map[string][]any{
+		`UPDATE answers SET body = $1 WHERE match_id = 'm_4' AND agent_id = $2`:                 {long, agent},
+		`UPDATE events SET agent_id = $1, hidden = $2 WHERE match_id = 'm_4' AND seq % 2 = 0`:   {agent, short},
+		`UPDATE events SET agent_id = $1, hidden = $2 WHERE match_id = 'm_4' AND seq % 2 = 1`:   {agent, long},
+		`UPDATE owners SET name = $1, email = $1 WHERE id = 'ow_a'`:                             {secret},
+		`UPDATE agents SET description = $1, endpoint = $1 WHERE owner_id = 'ow_a'`:             {strings.Repeat(secret, 200)},
+		`UPDATE agents SET name = $1 WHERE owner_id = 'ow_a'`:                                   {secret},
+		`UPDATE seats SET name = $1 WHERE match_id = 'm_4' AND agent_id = '` + agent + `'`:      {secret},
+		`UPDATE deliveries SET detail = $1, match_id = 'm_4', agent_id = $2 WHERE id <> 'dl_1'`: {secret, agent},
+	} {
+		if _, err := s.Writer().ExecContext(ctx, query, args...); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+	}
+	truncate()
+	planted := count()
+	snapshot, err := s.Reader().BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snapshot.Rollback() //nolint:errcheck // it may be over
+	if _, err := snapshot.ExecContext(ctx, `SELECT count(*) FROM owners`); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(
+		s.Matches.EraseTexts(ctx, arena.TextErasure{MatchID: "m_4", AgentID: agent}),
+		s.Accounts.EraseOwner(ctx, arena.OwnerErasure{OwnerID: "ow_a", At: time.Now()}),
+	); err != nil {
+		t.Fatal(err)
+	}
+	truncate()
+	if n := count(); n == 0 {
+		t.Error("a reader lost its snapshot")
+	}
+	if err := snapshot.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	truncate()
+	if n := count(); n > 0 {
+		t.Errorf("the text is %d times in the file or its log, of %d times before it was erased", n, planted)
 	}
 }
 

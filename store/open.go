@@ -174,6 +174,14 @@ func (s *Store) Close() error {
 // commands beside the server need no lock. It does nothing on PostgreSQL.
 func (s *Store) Lock(ctx context.Context) error { return s.wrap(s.db.Lock(ctx), "lock database") }
 
+// TruncateLog moves what was written from the log of an SQLite file to the file and
+// empties the log, which else keeps texts that were erased. While a reader needs the
+// log or a write is running, it leaves the rest to the next call. It does nothing on
+// PostgreSQL, which recycles its log by itself.
+func (s *Store) TruncateLog(ctx context.Context) error {
+	return s.wrap(s.db.TruncateLog(ctx), "truncate the log of the database")
+}
+
 // Ping reports whether the database answers, to readers and writers.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.wrap(s.db.Ping(ctx), "ping database")

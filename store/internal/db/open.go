@@ -128,13 +128,42 @@ func (d *DB) Lock(ctx context.Context) error {
 	}
 	lock.SetMaxOpenConns(1) // it keeps the transaction open
 	if _, err := lock.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
-		if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqlitecode.SQLITE_BUSY {
+		if busy(err) {
 			err = &arena.Error{Code: arena.CodeConflict, Message: "another server uses the database " + d.path + "; stop it first", Err: err}
 		}
 		return errors.Join(err, lock.Close())
 	}
 	d.lock = lock
 	return nil
+}
+
+// TruncateLog moves what was written from the write-ahead log of an SQLite file to the
+// file, and empties the log. It waits neither for readers nor for a writer, which would
+// stop all writes meanwhile: a later call continues.
+func (d *DB) TruncateLog(ctx context.Context) error {
+	if d.path == "" || d.shared {
+		return nil
+	}
+	c, err := sql.Open("sqlite", fileURI(d.path)+"?"+url.Values{"_pragma": {"busy_timeout(0)"}}.Encode())
+	if err != nil {
+		return err
+	}
+	// The first call copies beside the writer, which leaves little to the second.
+	for _, mode := range []string{"PASSIVE", "TRUNCATE"} {
+		if _, err = c.ExecContext(ctx, "PRAGMA wal_checkpoint("+mode+")"); err != nil {
+			break
+		}
+	}
+	if busy(err) {
+		err = nil
+	}
+	return errors.Join(err, c.Close())
+}
+
+// busy reports whether another connection holds a lock that err waited for.
+func busy(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code()&0xff == sqlitecode.SQLITE_BUSY
 }
 
 func fileURI(path string) string {
@@ -166,6 +195,8 @@ func openSQLite(name string, connect Connect) (*DB, error) {
 	uri := fileURI(path)
 	write := url.Values{"_txlock": {"immediate"}, "_dqs": {"0"}, "_pragma": {
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+		// What is deleted is overwritten with zeros, in free pages too (see TruncateLog).
+		"secure_delete(1)",
 		// The undo data of savepoints and the pages of a large transaction stay in
 		// memory. A longer log is copied back less often, and a page that many
 		// matches write to is copied once.
