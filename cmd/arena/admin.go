@@ -80,10 +80,7 @@ func printJSON(app *App, answer json.RawMessage) error {
 	if err := json.Unmarshal(answer, &v); err != nil {
 		return fmt.Errorf("answer: %w", err)
 	}
-	out := json.NewEncoder(app.Stdout)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	return out.Encode(v)
+	return app.JSON(v)
 }
 
 // fileOrStdin reads a file, standard input for "-".

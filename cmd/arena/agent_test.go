@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/agora-arena/arena/internal/apiclient"
 )
@@ -165,9 +167,23 @@ func TestAgent_follow(t *testing.T) {
 	}
 }
 
+// calm fails if a command has printed what a terminal would act on.
+func calm(t *testing.T, command, text string) {
+	t.Helper()
+	if i := strings.IndexFunc(text, func(r rune) bool {
+		return r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r) || r == '\u200b' || r == '\U000e0041')
+	}); i >= 0 {
+		t.Errorf("arena %s: %q got through:\n%q", command, text[i:min(len(text), i+20)], text)
+	}
+	if !utf8.ValidString(text) {
+		t.Errorf("arena %s: bytes got through:\n%q", command, text)
+	}
+}
+
 // What an arena returns cannot write to the terminal. Threats E3 and E4.
 func TestAgent_hostile(t *testing.T) {
 	t.Parallel()
+	const evil = evil + "\x9b1m"
 	agent := `{"agent_id":"ag_00000000000000000000","name":"` + evil + `","owner_name":"` + evil + `","protocol":"` + evil + `","endpoint":"` + evil + `","version":"` + evil + `","leagues":["` + evil +
 		`"],"status":"paused","agent_key":"` + evil + `","key_challenge":"` + evil + `","pause":{"reason":"` + evil + `"},"health":{"ok":false,"detail":"` + evil + `","checked_at":"2026-01-01T00:00:00Z"},"ratings":{"` + evil + `":{"rating":1500}}}`
 	answers := map[string]string{
@@ -181,6 +197,7 @@ func TestAgent_hostile(t *testing.T) {
 		"POST /v1/challenges":                                  `{"match_id":"` + evil + `","status":"` + evil + `"}`,
 		"GET /v1/agents/ag_00000000000000000000/keys":          `{"items":[{"key_id":"` + evil + `","name":"` + evil + `"}]}`,
 		"POST /v1/agents/ag_00000000000000000000/keys":         `{"key_id":"` + evil + `","agent_key":"` + evil + `"}`,
+		"GET /v1/stream":                                       `data: {"seq":1,"type":"` + evil + `","agent_id":"` + evil + `"}` + "\n\n" + `data: {"seq":2,"type":"match_void","reason":"` + evil + `"}` + "\n\n",
 		"DELETE /v1/agents/ag_00000000000000000000/keys/wrong": `{"status":400,"detail":"` + evil + `","errors":[{"field":"` + evil + `","message":"` + evil + `"}]}`,
 	}
 	arena := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -194,16 +211,13 @@ func TestAgent_hostile(t *testing.T) {
 	const id = " ag_00000000000000000000"
 	for _, command := range []string{
 		"login --with-token", "context list", "agent list", "agent show" + id, "agent register x", "agent pause" + id, "agent logs" + id, "agent rehearse" + id,
-		"agent challenge" + id + id, "agent keys list" + id, "agent keys create" + id, "agent keys revoke" + id + " wrong", "logout",
+		"agent challenge" + id + id, "agent keys list" + id, "agent keys create" + id, "agent keys revoke" + id + " wrong", "agent list --json", "agent show --json" + id,
+		"context list --json", "admin --token x agent list", "watch m_1", "logout",
 	} {
 		_, out, errs := o.run("token", strings.Fields(command)...)
 		text := out + errs
-		if i := strings.IndexFunc(text, func(r rune) bool {
-			return r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u200b')
-		}); i >= 0 {
-			t.Errorf("arena %s: %q got through:\n%q", command, text[i:min(len(text), i+20)], text)
-		}
-		if strings.Contains(text, "0;owned") || !strings.Contains(text, "red") && command != "logout" {
+		calm(t, command, text)
+		if strings.Contains(text, "0;owned") && !strings.Contains(command, "--json") && !strings.HasPrefix(command, "admin") || !strings.Contains(text, "red") && command != "logout" {
 			t.Errorf("arena %s: printed %q", command, text)
 		}
 	}

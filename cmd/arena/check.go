@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -83,10 +82,7 @@ func (c *CheckCmd) Run(app *App) (err error) {
 	}
 	say.tallies(report)
 	if c.JSON {
-		e := json.NewEncoder(app.Stdout)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		say.err = e.Encode(report)
+		say.err = app.JSON(report)
 	}
 	if !report.Passed {
 		return errors.Join(say.err, fmt.Errorf("%d of %d MUST checks failed", report.Must.Fail, report.Must.Fail+report.Must.Pass+report.Must.Skip))
@@ -150,7 +146,7 @@ func (p *checkPrinter) finding(f conformance.Finding) {
 	}[f.Result]
 	word := p.style.Paint(shown.color, fmt.Sprintf("%-4s", shown.word))
 	if f.Result == conformance.NotApplicable {
-		p.line("  %s  %-6s  %-18s  not applicable: %s", word, f.Level, f.ID, f.Got)
+		p.line("  %s  %-6s  %-18s  not applicable: %s", word, f.Level, f.ID, plaintext.Terminal(f.Got))
 		return
 	}
 	p.line("  %s  %-6s  %-18s  %s (%s), %d ms", word, f.Level, f.ID, f.Title, f.Clause, f.ElapsedMS)
@@ -159,7 +155,7 @@ func (p *checkPrinter) finding(f conformance.Finding) {
 	}
 	for _, part := range []struct{ name, text string }{{"sent", f.Sent}, {"got", f.Got}, {"do", f.Cure}} {
 		if part.text != "" {
-			p.line("          %-5s %s", part.name, part.text)
+			p.line("          %-5s %s", part.name, plaintext.Terminal(part.text))
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -67,10 +66,7 @@ func (c *GameCheckCmd) Run(app *App) (err error) {
 		return err
 	}
 	if c.JSON {
-		e := json.NewEncoder(app.Stdout)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		err = e.Encode(report)
+		err = app.JSON(report)
 	} else {
 		err = printGameReport(app.Stdout, report)
 	}

@@ -92,9 +92,34 @@ func (c *VerifyCmd) Run(app *App) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	_, err = fmt.Fprintf(app.Stdout, "good: match %s of %s in league %s, finished %s\n  %d rounds, %d seats, %d events; signed with key %s (%s)\n%s%s",
-		r.Match.MatchID, r.Arena, r.Match.League, r.Match.FinishedAt, len(r.Rounds), len(r.Seats), len(r.Log), signature.KID, signature.Alg, gamesLine(r, replayed), erasedLines(r.Erased))
+	_, err = io.WriteString(app.Stdout, goodLines(r, signature, replayed))
 	return err
+}
+
+// goodLines describes a good record. Whoever signed it has chosen its texts.
+func goodLines(r record.Record, s record.Signature, replayed int) string {
+	lines := []string{
+		fmt.Sprintf("good: match %s of %s in league %s, finished %s", r.Match.MatchID, r.Arena, r.Match.League, r.Match.FinishedAt),
+		fmt.Sprintf("%d rounds, %d seats, %d events; signed with key %s (%s)", len(r.Rounds), len(r.Seats), len(r.Log), s.KID, s.Alg),
+	}
+	switch {
+	case r.Match.Series == nil: // it asked questions
+	case replayed < len(r.Rounds):
+		lines = append(lines, fmt.Sprintf("%s: played %d rounds again; answers of round %d were erased", r.Match.Game, replayed, replayed+1))
+	default:
+		lines = append(lines, r.Match.Game+": played all games again, every move and point is right")
+	}
+	for _, agent := range slices.Sorted(maps.Keys(r.Erased)) {
+		whose := "of agent " + agent
+		if agent == "" {
+			whose = "of more than one agent"
+		}
+		lines = append(lines, fmt.Sprintf("erased: %d texts %s", r.Erased[agent], whose))
+	}
+	for i, line := range lines {
+		lines[i] = plaintext.Terminal(line)
+	}
+	return strings.Join(lines, "\n  ") + "\n"
 }
 
 // replay replays the games of a record and returns the number of rounds. source is
@@ -147,32 +172,6 @@ func (c *VerifyCmd) source(ctx context.Context) (string, error) {
 		return answer.Source, nil
 	}
 	return string(data), nil
-}
-
-// gamesLine returns how many rounds of games were played again; "" if the match
-// asked questions.
-func gamesLine(r record.Record, replayed int) string {
-	switch {
-	case r.Match.Series == nil:
-		return ""
-	case replayed < len(r.Rounds):
-		return fmt.Sprintf("  %s: played %d rounds again; answers of round %d were erased\n", r.Match.Game, replayed, replayed+1)
-	default:
-		return fmt.Sprintf("  %s: played all games again, every move and point is right\n", r.Match.Game)
-	}
-}
-
-// erasedLines returns a line for each agent whose texts were erased.
-func erasedLines(erased map[string]int) string {
-	var b strings.Builder
-	for _, agent := range slices.Sorted(maps.Keys(erased)) {
-		whose := "of agent " + agent
-		if agent == "" {
-			whose = "of more than one agent"
-		}
-		fmt.Fprintf(&b, "  erased: %d texts %s\n", erased[agent], whose)
-	}
-	return b.String()
 }
 
 func (c *VerifyCmd) read(app *App) ([]byte, error) {

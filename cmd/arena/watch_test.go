@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -13,12 +14,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/internal/cli"
+	"github.com/agora-arena/arena/protocol/conformance"
+	"github.com/agora-arena/arena/record"
 )
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 
-// evil is what a text can do to a terminal.
-const evil = `\u001b]0;owned\u0007\u001b[2J\u001b[31mred\u001b[0m \u202eesrever\u202c\u200b\r\nsecond line\u0000\u009b1mC1`
+// evil is what a text can do to a terminal, as JSON: escaped, and as it is.
+const evil = `\u001b]0;owned\u0007\u001b[2J\u001b[31mred\u001b[0m \u202eesrever\u202c\u200b\r\nsecond line\u0000\u009b1mC1` + plainEvil
+
+// plainEvil are the control characters that JSON need not escape.
+const plainEvil = "\x7f\u0084\u009b1m\u009d0;owned\u009c\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\U000e0041"
 
 // watched is a match whose every text is hostile.
 func watched(t *testing.T) []liveEvent {
@@ -171,4 +177,24 @@ func TestScreen_marks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Threats E3 and E4: a record and an agent under test choose their texts.
+func TestTerminal_texts(t *testing.T) {
+	t.Parallel()
+	var bad string
+	must(t, json.Unmarshal([]byte(`"`+evil+`"`), &bad))
+	r := record.Record{Arena: bad, Erased: map[string]int{bad: 1}}
+	r.Match.MatchID, r.Match.League, r.Match.FinishedAt, r.Match.Game, r.Match.Series = bad, bad, bad, bad, &record.Series{}
+	text := goodLines(r, record.Signature{KID: bad, Alg: bad}, 0)
+	calm(t, "verify", text)
+	if strings.Count(text, "\n") != 4 || strings.Count(text, "\n  ") != 3 || !strings.HasPrefix(text, "good: match red") {
+		t.Errorf("printed %q", text)
+	}
+	var out bytes.Buffer
+	say := &checkPrinter{w: &out, verbose: true}
+	for _, result := range []conformance.Result{conformance.Fail, conformance.NotApplicable} {
+		say.finding(conformance.Finding{Result: result, Sent: bad, Got: bad, Cure: bad})
+	}
+	calm(t, "check", out.String())
 }

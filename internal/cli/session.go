@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,9 +106,9 @@ func (s *session) decode(answer json.RawMessage, out any) error {
 	return nil
 }
 
-// raw writes the JSON of an answer as it came.
+// raw writes the JSON of an answer in the form in which it came.
 func (p *Process) raw(answer json.RawMessage) error {
-	text := string(answer)
+	text := string(plaintext.TerminalJSON(answer))
 	if text == "" {
 		return nil
 	}
@@ -117,10 +118,14 @@ func (p *Process) raw(answer json.RawMessage) error {
 	return p.print("%s", text)
 }
 
-// json writes a value as JSON.
-func (p *Process) json(v any) error {
-	out := json.NewEncoder(p.Stdout)
+// JSON writes a value as JSON. Texts in it may be untrusted.
+func (p *Process) JSON(v any) error {
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
 	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
-	return out.Encode(v)
+	if err := out.Encode(v); err != nil {
+		return err
+	}
+	return p.raw(text.Bytes())
 }

@@ -157,7 +157,7 @@ func (c *contextListCmd) Run(p *Process) error {
 		for _, l := range stored.Logins {
 			items = append(items, view{l.Name, l.URL, l.Scope, l.As, l.Name == stored.Current})
 		}
-		return p.json(map[string]any{"items": items})
+		return p.JSON(map[string]any{"items": items})
 	}
 	if len(stored.Logins) == 0 {
 		return p.print("no logins: run `arena login URL`\n")

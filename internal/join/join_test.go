@@ -1,10 +1,12 @@
 package join
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/agora-go/arenaagent/agenttest"
@@ -462,4 +465,21 @@ func TestRun_testQuestion_passes(t *testing.T) {
 	}
 	w.start(t.TempDir(), f, nil).await("waiting for a match") // it answers only what the arena signed
 	w.start(t.TempDir(), stubCommand(t, nil, "die"), func(o *Options) { o.NoTest = true }).await("waiting for a match")
+}
+
+// Lines, the line that changes and log records print no texts that a terminal would
+// act on. Threat E4.
+func TestBoard_texts(t *testing.T) {
+	t.Parallel()
+	const bad = "\x1b[2J\u009b1m\u009d0;owned\u009c\u061c\u200e\u202e\u2066\r\n\x7fred"
+	var out bytes.Buffer
+	b := &board{out: &out, live: true, now: time.Now}
+	b.show("%s", bad)
+	b.line("%s", bad)
+	slog.New(logs{board: b}).Warn(bad, "key", bad)
+	b.close()
+	text := strings.ReplaceAll(out.String(), clearLine, "")
+	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) }); i >= 0 || strings.Contains(text, "owned") {
+		t.Errorf("printed %q", text)
+	}
 }

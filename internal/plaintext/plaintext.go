@@ -51,12 +51,18 @@ func checkRunes(field, s, allowed string) error {
 	for _, r := range s {
 		switch {
 		case strings.ContainsRune(allowed, r):
-		case r == '\u200c' || r == '\u200d': // joiners: parts of letters and emoji
-		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs, unicode.Other_Default_Ignorable_Code_Point):
+		case unprintable(r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
 			return arena.Invalid(field, "must not contain the character %s", fmt.Sprintf("U+%04X", r))
 		}
 	}
 	return nil
+}
+
+// unprintable reports whether a character is a control, bidirectional or invisible one,
+// or a line break.
+func unprintable(r rune) bool {
+	joins := r == '\u200c' || r == '\u200d' // parts of letters and emoji
+	return !joins && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs)
 }
 
 // CheckLength rejects a text of fewer than shortest or more than longest

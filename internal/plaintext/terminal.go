@@ -1,9 +1,12 @@
 package plaintext
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // terminalSequence matches escape sequences: CSI and OSC with their parameters
@@ -22,14 +25,28 @@ func Terminal(s string) string {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case r == '\u200d' || r == '\u200c': // joiners: parts of letters and emoji
-			return r
-		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs):
+		case unprintable(r):
 			return -1
 		}
 		return r
 	}, s)
 	return strings.Join(strings.Fields(s), " ")
+}
+
+// TerminalJSON returns untrusted JSON, of the same value, that is safe to print on a
+// terminal: it escapes the characters that Terminal removes.
+func TerminalJSON(data []byte) []byte {
+	out := make([]byte, 0, len(data))
+	for _, r := range string(data) { // invalid UTF-8 becomes U+FFFD
+		if r < ' ' || !unprintable(r) { // JSON has control characters below the space between its values only
+			out = utf8.AppendRune(out, r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			out = fmt.Appendf(out, `\u%04x`, unit)
+		}
+	}
+	return out
 }
 
 // Shorten returns at most n characters of a text, the last one an ellipsis if some
