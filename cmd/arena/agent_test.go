@@ -223,17 +223,20 @@ func TestAgent_hostile(t *testing.T) {
 	}
 }
 
-// A token does not follow a redirect.
+// No command follows a redirect, with or without a token. Threat M2.
 func TestAgent_redirect(t *testing.T) {
 	t.Parallel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		t.Errorf("called with %q", r.Header.Get("Authorization"))
+		t.Errorf("%s was called with %q", r.URL, r.Header.Get("Authorization"))
 	}))
 	t.Cleanup(elsewhere.Close)
 	arena := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
 	t.Cleanup(arena.Close)
-	for _, command := range []string{"agent list", "admin status"} {
-		code, _, errs := call(t, []string{"ARENA_CONFIG_DIR=" + t.TempDir()}, append(strings.Fields(command), "--url", arena.URL, "--token", "secret")...)
+	for _, command := range []string{
+		"agent list --token secret --url ", "admin status --token secret --url ", "watch m_1 --url ", "watch lobby --url ", "watch --league sums --url ",
+		"join --exec true --no-test ", "join --exec true --no-test --key ak_secret ", "join --exec true --no-test --owner-token secret ",
+	} {
+		code, _, errs := call(t, []string{"ARENA_CONFIG_DIR=" + t.TempDir()}, strings.Fields(command+arena.URL)...)
 		if code != exitFailure || !strings.Contains(errs, "it redirects to "+elsewhere.URL) {
 			t.Errorf("%s: exit code %d, %q", command, code, errs)
 		}

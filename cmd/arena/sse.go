@@ -126,12 +126,15 @@ func follow(ctx context.Context, c *apiclient.Client, topic url.Values, each fun
 			return each(e)
 		})
 		var refusal *apiclient.Problem
+		var redirect *apiclient.RedirectError
 		switch {
 		case errors.Is(err, errStop), over:
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.As(err, &refusal) && refusal.Status < 500 && refusal.Status != http.StatusTooManyRequests:
+			return err
+		case errors.As(err, &redirect):
 			return err
 		case err == nil:
 			pause, received = firstPause, time.Now() // the arena closed the stream: it restarts, or this client was slow

@@ -20,9 +20,20 @@ type Client struct {
 	HTTP           *http.Client
 }
 
-// New returns a client with an http.Client of its own.
+// New returns a client with an http.Client of its own, which follows no redirects: the
+// token, the requests and the trust of the user are for the named arena alone.
 func New(base, token string) *Client {
-	return &Client{Base: base, Token: token, HTTP: &http.Client{}}
+	return &Client{Base: base, Token: token, HTTP: &http.Client{CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+		return &RedirectError{To: r.URL.Redacted()}
+	}}}
+}
+
+// RedirectError is returned when the arena redirects elsewhere.
+type RedirectError struct{ To string } // a URL
+
+// Error names the URL.
+func (e *RedirectError) Error() string {
+	return fmt.Sprintf("it redirects to %s; use the URL of the arena there", e.To)
 }
 
 // As returns a copy of the client with another token.

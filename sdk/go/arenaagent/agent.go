@@ -49,12 +49,17 @@ func New(config Config, handler Handler) (*Agent, error) {
 		return nil, errors.New("arenaagent: a handler is needed")
 	}
 	a := &Agent{
-		config: config, handler: handler, client: config.HTTPClient, tokens: newVerifier(config),
+		config: config, handler: handler, tokens: newVerifier(config),
 		slots: make(chan struct{}, config.MaxConcurrent), links: map[string]*link{},
 	}
-	if a.client == nil {
-		a.client = &http.Client{Transport: newTransport()}
+	client := http.Client{Transport: newTransport()}
+	if config.HTTPClient != nil {
+		client = *config.HTTPClient
 	}
+	// A redirect would carry a token or an answer to a place that was not named, or take
+	// the keys from there.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	a.client = &client
 	a.life, a.end = context.WithCancel(context.Background())
 	if !config.InsecureSkipTokens {
 		a.start(func() {

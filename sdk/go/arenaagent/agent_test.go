@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -223,6 +224,23 @@ func TestAgent_keys_not_there_yet(t *testing.T) {
 	b.expect(http.StatusServiceUnavailable, agenttest.Task{})
 	arena.SetDown(false)
 	b.expect(http.StatusOK, agenttest.Task{})
+}
+
+// Keys are not read from where the arena redirects to. Threat M2.
+func TestAgent_keys_redirect(t *testing.T) {
+	t.Parallel()
+	arena := agenttest.New(t)
+	named := httptest.NewServer(http.RedirectHandler(arena.URL()+"/.well-known/jwks.json", http.StatusFound))
+	t.Cleanup(named.Close)
+	agent, err := arenaagent.New(arenaagent.Config{Arena: named.URL, Issuer: arena.URL(), AnyAgent: true}, canberra)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = agent.Close() }()
+	bench{t, arena, agent, arena.Serve(agent)}.expect(http.StatusServiceUnavailable, agenttest.Task{})
+	if n := arena.KeyFetches(); n != 0 {
+		t.Errorf("%d reads of the keys", n)
+	}
 }
 
 func TestAgent_statuses(t *testing.T) {

@@ -71,7 +71,7 @@ type Config struct {
 	Health func(ctx context.Context) error // an error fails the health check with 503; nil: always well
 
 	Leeway     time.Duration // allowed between the clocks of arena and agent; default 5 s
-	HTTPClient *http.Client  // for keys and events; its transport must allow upgrades for EventsWebSocket
+	HTTPClient *http.Client  // for keys and events, without redirects; its transport must allow upgrades for EventsWebSocket
 	Logger     *slog.Logger  // default: silent
 	Now        func() time.Time
 

@@ -60,9 +60,7 @@ func connect(ctx context.Context, config Config, handler Handler, grace time.Dur
 		return err
 	}
 	defer func() { _ = a.Close() }()
-	c := &connection{agent: a, client: *a.client, named: config.Issuer}
-	// A redirect would carry the key or an answer to a place that was not named.
-	c.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c := &connection{agent: a, named: config.Issuer}
 	limit, err := c.identify(ctx)
 	if err != nil || ctx.Err() != nil {
 		return err
@@ -77,7 +75,6 @@ func connect(ctx context.Context, config Config, handler Handler, grace time.Dur
 // connection fetches the tasks of one agent.
 type connection struct {
 	agent   *Agent
-	client  http.Client
 	named   string       // Config.Issuer; if it is empty, the arena names the issuer itself
 	refused atomic.Int32 // tokens in a row that did not verify
 }
@@ -215,7 +212,7 @@ type delivery struct {
 // next waits for a task; nil means that none came.
 func (c *connection) next(ctx context.Context) (*delivery, error) {
 	wait := pollWait
-	if t := c.client.Timeout; t > 0 {
+	if t := c.agent.client.Timeout; t > 0 {
 		wait = min(wait, t/2)
 	}
 	id := *c.agent.tokens.agentID.Load()
@@ -366,7 +363,7 @@ func (c *connection) call(ctx context.Context, method, path string, body []byte,
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := c.client.Do(req)
+	resp, err := c.agent.client.Do(req)
 	if err != nil {
 		return nil, 0, err
 	}
