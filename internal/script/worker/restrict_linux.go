@@ -2,13 +2,16 @@ package worker
 
 import (
 	"fmt"
+	"os"
 	"slices"
+	"unsafe"
 
 	seccomp "github.com/elastic/go-seccomp-bpf"
 	"github.com/elastic/go-seccomp-bpf/arch"
 	"github.com/landlock-lsm/go-landlock/landlock"
 	landlocksys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
+	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
 const (
@@ -34,6 +37,9 @@ func restrict() (missing []string, err error) {
 			return nil, fmt.Errorf("set %s: %w", name, err)
 		}
 	}
+	if err := dropCapabilities(); err != nil {
+		return nil, fmt.Errorf("drop capabilities: %w", err)
+	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("set no_new_privs: %w", err)
 	}
@@ -55,13 +61,36 @@ func restrict() (missing []string, err error) {
 	return missing, nil
 }
 
+// dropCapabilities empties the sets of capabilities(7) of all threads. Only a process that
+// may change its bounding set, such as root's, can empty it too; without capabilities and
+// new privileges it grants nothing.
+func dropCapabilities() error {
+	for c := uintptr(0); ; c++ {
+		_, _, errno := psx.Syscall3(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0)
+		if errno == unix.EINVAL || errno == unix.EPERM { // behind the last one, or it may not
+			break
+		}
+		if errno != 0 {
+			return errno
+		}
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData // empties the ambient set as well
+	if _, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0); errno != 0 { //nolint:gosec // G103: capset(2) reads them
+		return errno
+	}
+	return nil
+}
+
 // systemCalls returns the filter of system calls: what the Go runtime needs
 // for memory, threads, timers, signals and the two pipes. Everything else
-// fails: opening files and sockets, starting programs and processes, tracing.
+// fails: opening files and sockets, starting programs and processes, tracing, and
+// signals to another process, also through the owner of a descriptor (fcntl(2)), which
+// Landlock forbids on new kernels only.
 func systemCalls() (seccomp.Filter, error) {
 	wanted := []string{
 		// the pipes
-		"read", "readv", "write", "writev", "close", "fstat", "fcntl", "pread64", "lseek",
+		"read", "readv", "write", "writev", "close", "fstat", "pread64", "lseek",
 		"epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "eventfd2", "pipe2",
 		// memory
 		"mmap", "munmap", "mprotect", "mremap", "madvise", "mincore", "brk", "membarrier",
@@ -69,8 +98,8 @@ func systemCalls() (seccomp.Filter, error) {
 		"futex", "sched_yield", "sched_getaffinity", "nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres", "gettimeofday", "time",
 		"set_robust_list", "set_tid_address", "rseq", "arch_prctl", "gettid", "getpid", "getppid", "exit", "exit_group",
 		"timer_create", "timer_settime", "timer_delete", "setitimer", "restart_syscall",
-		// signals of its own threads
-		"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "tgkill",
+		// signals
+		"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack",
 		// its own figures
 		"getrlimit", "getrusage", "uname", "getrandom", "getuid", "geteuid", "getgid", "getegid",
 	}
@@ -82,6 +111,9 @@ func systemCalls() (seccomp.Filter, error) {
 		_, known := here.SyscallNames[name]
 		return !known
 	})
+	when := func(name string, argument uint32, is seccomp.Operation, value uint64) seccomp.NameWithConditions {
+		return seccomp.NameWithConditions{Name: name, Conditions: seccomp.ArgumentConditions{{Argument: argument, Operation: is, Value: value}}}
+	}
 	return seccomp.Filter{
 		NoNewPrivs: true,
 		Flag:       seccomp.FilterFlagTSync,
@@ -90,8 +122,14 @@ func systemCalls() (seccomp.Filter, error) {
 			Syscalls: []seccomp.SyscallGroup{
 				{Action: seccomp.ActionAllow, Names: names},
 				{Action: seccomp.ActionAllow, NamesWithCondtions: []seccomp.NameWithConditions{
-					{Name: "clone", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.BitsSet, Value: unix.CLONE_THREAD}}},
-					{Name: "prctl", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.Equal, Value: unix.PR_SET_VMA}}},
+					when("clone", 0, seccomp.BitsSet, unix.CLONE_THREAD),
+					when("prctl", 0, seccomp.Equal, unix.PR_SET_VMA),
+					when("tgkill", 0, seccomp.Equal, uint64(os.Getpid())), //nolint:gosec // G115: it is positive
+					when("fcntl", 1, seccomp.Equal, unix.F_GETFD),
+					when("fcntl", 1, seccomp.Equal, unix.F_SETFD),
+					when("fcntl", 1, seccomp.Equal, unix.F_GETFL),
+					when("fcntl", 1, seccomp.Equal, unix.F_SETFL),
+					when("fcntl", 1, seccomp.Equal, unix.F_DUPFD_CLOEXEC),
 				}},
 				// C libraries fall back to clone, whose flags a filter can read.
 				{Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS), Names: []string{"clone3"}},
