@@ -67,7 +67,7 @@ func TestConfig_CheckServices_wrong(t *testing.T) {
 	}
 }
 
-// The check looks and leaves no trace: no database, no file in a folder.
+// The check looks and leaves no trace: no database, no file in a folder. Threat O5.
 func TestConfig_CheckServices_leavesNothing(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -81,7 +81,7 @@ func TestConfig_CheckServices_leavesNothing(t *testing.T) {
 }
 
 // Services that accept a connection and then say nothing take their time together,
-// not one after the other, and each is named.
+// not one after the other, and each is named. Threat O5.
 func TestConfig_CheckServices_silent(t *testing.T) {
 	t.Parallel()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -146,10 +146,12 @@ func TestMigrate_Forward(t *testing.T) {
 func TestMigrations_frozen(t *testing.T) {
 	t.Parallel()
 	sums := map[string]string{
-		"postgres/00001_baseline.sql": "3f12cee962f0acfb115544d8c82a5e7123562614ca371c87e051c8f83a931797",
-		"sqlite/00001_baseline.sql":   "160fc6b6ff1ffd9acd1a7062ba6d7c3a6134316d61fab487884907fe5ac10f26",
-		"postgres/00052_fence.sql":    "9f175393b4aca5957b91a0f5a8c4586653905e0c629e121390e4e25e42ae2728",
-		"sqlite/00052_fence.sql":      "9f175393b4aca5957b91a0f5a8c4586653905e0c629e121390e4e25e42ae2728",
+		"postgres/00001_baseline.sql":         "3f12cee962f0acfb115544d8c82a5e7123562614ca371c87e051c8f83a931797",
+		"sqlite/00001_baseline.sql":           "160fc6b6ff1ffd9acd1a7062ba6d7c3a6134316d61fab487884907fe5ac10f26",
+		"postgres/00052_fence.sql":            "9f175393b4aca5957b91a0f5a8c4586653905e0c629e121390e4e25e42ae2728",
+		"sqlite/00052_fence.sql":              "9f175393b4aca5957b91a0f5a8c4586653905e0c629e121390e4e25e42ae2728",
+		"postgres/00053_season_corrected.sql": "121f319b8cf521a157c74f36feb8c4a0223b5647569ca6749d3334619a315cc3",
+		"sqlite/00053_season_corrected.sql":   "34d0a3fd47bd29cca8588c758a99000126e7b1d985d6f11f32ff5e7c3e1854a8",
 	}
 	for _, engine := range []string{"postgres", "sqlite"} {
 		files, err := migrations.For(engine)
