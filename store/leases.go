@@ -202,6 +202,28 @@ func (s *Matches) RenewLeases(ctx context.Context, node string, matchIDs []strin
 	return held, s.wrap(err, "renew leases of node %s", node)
 }
 
+// LastSeqs returns the number of the last event in the log of each of these matches. It
+// asks the primary. A match that does not exist is missing.
+func (s *Matches) LastSeqs(ctx context.Context, matchIDs []string) (map[string]int64, error) {
+	type last struct {
+		id  string
+		seq int64
+	}
+	seqs := make(map[string]int64, len(matchIDs))
+	for part := range slices.Chunk(matchIDs, db.MaxIDs) {
+		var c db.Clauses
+		db.In(&c, "m.id", part)
+		found, err := db.All(ctx, s.writer, func(r db.Row) (l last, err error) { return l, r.Scan(&l.id, &l.seq) }, `SELECT m.id, m.seq FROM matches m`+c.Where(), c.Args...)
+		if err != nil {
+			return nil, s.wrap(err, "read the ends of logs")
+		}
+		for _, l := range found {
+			seqs[l.id] = l.seq
+		}
+	}
+	return seqs, nil
+}
+
 // ReleaseLease ends a lease: any node may claim the match at once.
 func (s *Matches) ReleaseLease(ctx context.Context, l arena.Lease) error {
 	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {

@@ -22,6 +22,7 @@ type Store interface {
 	ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error)
 	UntilStart(ctx context.Context) (time.Duration, error)
 	UntilLeaseEnd(ctx context.Context) (time.Duration, error)
+	LastSeqs(ctx context.Context, matchIDs []string) (map[string]int64, error)
 	CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 	CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration, audit ...arena.AuditEntry) (arena.Event, arena.Lease, error)
 	RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) ([]arena.Lease, error)
@@ -181,6 +182,9 @@ type Engine struct {
 	creating map[string]chan struct{} // by the id of a match; closed when its first event is published
 	renewal  chan struct{}            // closed at the next renewal
 	wg       sync.WaitGroup
+	played   []played // lately, in the order of their ends
+
+	mayHaveLost atomic.Bool // the storage was unavailable: another one may have taken over
 
 	lastTick      atomic.Pointer[time.Time] // of the heartbeat
 	unavailableAt atomic.Pointer[time.Time] // when the storage was last unavailable
@@ -386,6 +390,7 @@ func (e *Engine) start(m arena.Match, asked time.Time) {
 			cancel(nil)
 			e.mu.Lock()
 			delete(e.runs, lease)
+			e.remember(mr)
 			e.mu.Unlock()
 			e.claimSoon() // the match was released, or its agents are free
 		}()

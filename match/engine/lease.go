@@ -120,6 +120,7 @@ func (e *Engine) signalRenewal() {
 func (e *Engine) noteUnavailable() {
 	now := e.o.Now()
 	e.unavailableAt.Store(&now)
+	e.mayHaveLost.Store(true)
 }
 
 // recovering reports whether the storage was unavailable within the last two
@@ -156,7 +157,7 @@ func (e *Engine) heartbeat(ctx context.Context) {
 			e.applyRenewal(ctx, n)
 		case <-tick.C:
 			runs := e.checkLeases()
-			if busy || len(runs) == 0 {
+			if busy || len(runs) == 0 && !e.mayHaveLost.Load() {
 				continue
 			}
 			busy = true
@@ -188,6 +189,11 @@ func (e *Engine) renew(ctx context.Context, runs []*matchRun) renewal {
 	held, err := e.o.Store.RenewLeases(ctx, e.o.Node, ids, e.o.LeaseTTL)
 	if n.err = err; err != nil {
 		return n
+	}
+	if e.mayHaveLost.Swap(false) {
+		if n.err = e.findLosses(ctx); n.err != nil {
+			return n // applyRenewal has it done again
+		}
 	}
 	n.held = make(map[arena.Lease]bool, len(held))
 	for _, l := range held {

@@ -64,6 +64,7 @@ func (mr *matchRun) handleStop(ctx context.Context, err error) {
 		mr.releaseMidRound(ctx)
 	case arena.CodeOf(err) == arena.CodeLeaseLost, ctx.Err() != nil:
 		mr.log.Info("match left to another node", "epoch", mr.m.Lease.Epoch, "reason", err)
+	case mr.rewound(ctx):
 	default:
 		mr.log.Error("match failed", "error", err)
 		if err := mr.void(ctx, arena.VoidArenaFailed); err != nil {

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// A standby that takes over may lack the last commits of the primary. The node knows
+// how far the logs of its matches were, and compares once the storage is back.
+
+// remembered is how long a node remembers a match that it no longer plays.
+const remembered = time.Minute
+
+// played is a match that this node no longer plays.
+type played struct {
+	matchID, league string
+	seq             int64 // of the last event that it stored
+	until           time.Time
+}
+
+// remember notes how far the log of a match was when its run ended. e.mu is held.
+func (e *Engine) remember(mr *matchRun) {
+	now := e.o.Now()
+	for len(e.played) > 0 && now.After(e.played[0].until) {
+		e.played = e.played[1:]
+	}
+	e.played = append(e.played, played{mr.m.ID, mr.m.League, mr.published.Load(), now.Add(remembered)})
+}
+
+// findLosses compares the logs of this node's matches with the database, and reports
+// the matches that lost events. Those that it plays are given back, so that they go on
+// from what is stored.
+func (e *Engine) findLosses(ctx context.Context) error {
+	type known struct {
+		league string
+		seq    int64
+		run    *matchRun // nil: it has ended
+	}
+	matches := map[string]known{}
+	e.mu.Lock()
+	for _, p := range e.played {
+		matches[p.matchID] = known{p.league, max(p.seq, matches[p.matchID].seq), nil}
+	}
+	for _, mr := range e.runs {
+		matches[mr.m.ID] = known{mr.m.League, max(mr.published.Load(), matches[mr.m.ID].seq), mr}
+	}
+	e.mu.Unlock()
+	ids := make([]string, 0, len(matches))
+	for id := range matches {
+		ids = append(ids, id)
+	}
+	stored, err := e.o.Store.LastSeqs(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for id, m := range matches {
+		seq, found := stored[id]
+		switch {
+		case !found:
+			e.o.Logger.Error("the database has lost a match", "match_id", id, "league", m.league, "seq", m.seq)
+		case seq < m.seq && m.run != nil:
+			m.run.rewind(ctx, seq)
+		case seq < m.seq:
+			e.reportLoss(id, m.league, m.seq, seq)
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i, p := range e.played { // so that no loss is reported twice
+		e.played[i].seq = min(p.seq, stored[p.matchID])
+	}
+	return nil
+}
+
+func (e *Engine) reportLoss(matchID, league string, seq, stored int64) {
+	e.o.Logger.Error("the database has lost the last events of a match, which runs again from what is stored",
+		"match_id", matchID, "league", league, "seq", seq, "stored_seq", stored)
+}
+
+// rewind gives the match back after the database has lost events after seq: what this
+// run holds in memory is no longer what is stored.
+func (mr *matchRun) rewind(ctx context.Context, seq int64) {
+	if mr.done.Swap(true) {
+		return
+	}
+	mr.engine.reportLoss(mr.m.ID, mr.m.League, mr.published.Swap(seq), seq)
+	mr.releaseMidRound(ctx)
+	_ = mr.loseLease() // the run returns the error
+}
+
+// rewound reports whether the database has lost events of the match, and gives it back
+// then. A write that does not fit the stored round is how a run finds out first.
+func (mr *matchRun) rewound(ctx context.Context) bool {
+	known := mr.published.Load()
+	stored, err := retry(ctx, mr, func() (map[string]int64, error) { return mr.engine.o.Store.LastSeqs(ctx, []string{mr.m.ID}) })
+	seq, found := stored[mr.m.ID]
+	if err != nil || !found || seq >= known {
+		return false
+	}
+	mr.rewind(ctx, seq)
+	mr.engine.mayHaveLost.Store(true) // other matches
+	return true
+}
