@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,13 +22,14 @@ type AdminCmd struct {
 	URL       string            `placeholder:"URL" help:"The arena (ARENA_URL, else the current context, else http://127.0.0.1:8080)."`
 	Token     string            `placeholder:"TOKEN" help:"Admin token (ARENA_ADMIN_TOKEN, or the content of ARENA_ADMIN_TOKEN_FILE, else the token of arena login)."`
 	League    AdminLeagueCmd    `cmd:"" help:"List, show, make, change and run leagues."`
-	Match     AdminMatchCmd     `cmd:"" help:"List, show, schedule, cancel, void and rescore matches."`
+	Match     AdminMatchCmd     `cmd:"" help:"List, show, schedule, cancel, void and rescore matches; hide answers."`
 	Agent     AdminAgentCmd     `cmd:"" help:"List, show, check, pause and resume agents."`
-	Pack      AdminPackCmd      `cmd:"" help:"List and upload question packs."`
+	Pack      AdminPackCmd      `cmd:"" help:"List and upload question packs; show, change and remove questions."`
 	Game      AdminGameCmd      `cmd:"" help:"List and upload games."`
 	Ratings   AdminRatingsCmd   `cmd:"" help:"Verify or rebuild ratings."`
 	Tokens    AdminTokenCmd     `cmd:"" name:"token" help:"List, make and revoke tokens; invite owners."`
-	Owners    AdminOwnerCmd     `cmd:"" name:"owner" help:"List, suspend and restore owners, and replace their tokens."`
+	Owners    AdminOwnerCmd     `cmd:"" name:"owner" help:"List, show, suspend, restore, export and delete owners, and replace their tokens."`
+	People    AdminPeopleCmd    `cmd:"" help:"Give people roles, and invite them."`
 	Audit     AdminAuditCmd     `cmd:"" help:"Show the audit log, newest first."`
 	Anomalies AdminAnomaliesCmd `cmd:"" help:"Look for cheating in a league: copied answers, traded wins."`
 	Banner    AdminBannerCmd    `cmd:"" help:"Set the text that every page shows, or remove it."`
@@ -60,15 +62,20 @@ func (c *AdminCmd) call(app *App, method, path string, in any) error {
 
 // ask makes one request.
 func (c *AdminCmd) ask(app *App, method, path string, in any) (answer json.RawMessage, err error) {
+	return answer, c.fetch(app, method, path, in, &answer)
+}
+
+// fetch makes one request whose answer goes to out, as apiclient.Client.Call has it.
+func (c *AdminCmd) fetch(app *App, method, path string, in, out any) error {
 	target, err := app.Target(c.URL, cli.Token{Name: "--token", Value: c.Token, Variables: []string{"ARENA_ADMIN_TOKEN"}})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	err = target.Client().Call(app.Ctx, method, path, in, &answer)
+	err = target.Client().Call(app.Ctx, method, path, in, out)
 	if p, ok := errors.AsType[*apiclient.Problem](err); ok && p.Status == http.StatusUnauthorized {
 		err = target.NotLoggedIn()
 	}
-	return answer, err
+	return err
 }
 
 func printJSON(app *App, answer json.RawMessage) error {
@@ -130,6 +137,7 @@ type AdminMatchCmd struct {
 	Cancel   actCmd    `cmd:"" help:"Cancel a match that has not begun."`
 	Void     actCmd    `cmd:"" help:"End a match so that it does not count."`
 	Rescore  actCmd    `cmd:"" help:"Judge a finished match again and rebuild the ratings."`
+	Hide     hideCmd   `cmd:"" help:"Erase what an agent wrote in one round of a match that is over. It cannot be undone."`
 }
 
 // AdminAgentCmd groups the commands on agents.
@@ -140,13 +148,6 @@ type AdminAgentCmd struct {
 	Pause      actCmd        `cmd:"" help:"Take no new seats."`
 	Resume     actCmd        `cmd:"" help:"Take seats again."`
 	Deliveries deliveriesCmd `cmd:"" help:"Every request sent to it, newest first."`
-}
-
-// AdminPackCmd groups the commands on packs.
-type AdminPackCmd struct {
-	List   listCmd   `cmd:"" help:"Packs, newest first."`
-	Show   showCmd   `cmd:"" help:"One pack."`
-	Upload uploadCmd `cmd:"" help:"Import a file, all or nothing."`
 }
 
 // AdminGameCmd groups the commands on games.
@@ -191,6 +192,13 @@ type (
 		oneThing
 		File string `arg:"" help:"JSON file, - for standard input."`
 	}
+	hideCmd struct {
+		oneThing
+
+		Round  int    `arg:"" help:"Number of the round."`
+		Agent  string `arg:"" help:"Id of the agent."`
+		Reason string `required:"" placeholder:"TEXT" help:"For the audit log."`
+	}
 	actCmd        struct{ oneThing }
 	removeCmd     struct{ oneThing }
 	standingsCmd  struct{ oneThing }
@@ -210,7 +218,7 @@ type (
 
 // kindOf is the API's word for the group that a command stands in.
 func kindOf(group string) string {
-	return map[string]string{"league": "leagues", "match": "matches", "agent": "agents", "pack": "packs"}[group]
+	return map[string]string{"league": "leagues", "match": "matches", "agent": "agents", "pack": "packs", "owner": "admin/owners", "people": "admin/people"}[group]
 }
 
 // query names the page.
@@ -325,6 +333,11 @@ func (c *patchCmd) Run(app *App, admin *AdminCmd, at *place) error {
 
 func (c *actCmd) Run(app *App, admin *AdminCmd, at *place) error {
 	return admin.call(app, http.MethodPost, c.path(kindOf(at.group), "/", at.act), nil)
+}
+
+func (c *hideCmd) Run(app *App, admin *AdminCmd) error {
+	path := c.path("matches", "/rounds/", strconv.Itoa(c.Round), "/answers/", url.PathEscape(c.Agent), "/hide")
+	return admin.call(app, http.MethodPost, path, map[string]string{"reason": c.Reason})
 }
 
 func (c *removeCmd) Run(app *App, admin *AdminCmd, at *place) error {

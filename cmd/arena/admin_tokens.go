@@ -1,7 +1,9 @@
 package main
 
 import (
+	"archive/zip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -125,12 +127,14 @@ func (c *tokenRevokeCmd) Run(app *App, admin *AdminCmd) error {
 // AdminOwnerCmd groups the commands on owners.
 type AdminOwnerCmd struct {
 	List    ownerListCmd    `cmd:"" help:"Owners, newest first."`
+	Show    showCmd         `cmd:"" help:"One owner with its agents."`
 	Suspend ownerSuspendCmd `cmd:"" help:"Reject an owner's tokens and pause its agents."`
 	Restore ownerRestoreCmd `cmd:"" help:"End an owner's suspension."`
 	Tokens  ownerTokensCmd  `cmd:"" help:"An owner's tokens."`
 	Reissue ownerReissueCmd `cmd:"" help:"Revoke an owner's tokens and print a new one."`
 	Revoke  ownerRevokeCmd  `cmd:"" help:"Revoke an owner's tokens."`
 
+	Export   ownerExportCmd   `cmd:"" help:"Write everything that the arena stores about an owner to a ZIP file."`
 	Delete   ownerDeleteCmd   `cmd:"" help:"Delete an owner's personal data; results stay under neutral names."`
 	Erasures ownerErasuresCmd `cmd:"" help:"The owners that were deleted, as reapply reads them."`
 	Reapply  ownerReapplyCmd  `cmd:"" help:"Delete the owners of a list again, after an older backup was restored."`
@@ -161,6 +165,11 @@ type (
 
 		Confirm string `required:"" placeholder:"NAME" help:"The owner's name, exactly."`
 	}
+	ownerExportCmd struct {
+		oneOwner
+
+		File string `arg:"" help:"New file."`
+	}
 	ownerErasuresCmd struct{ listCmd }
 	ownerReapplyCmd  struct {
 		File string `arg:"" type:"existingfile" help:"The output of erasures."`
@@ -190,6 +199,27 @@ func (c *ownerSuspendCmd) Run(app *App, admin *AdminCmd) error {
 
 func (c *ownerDeleteCmd) Run(app *App, admin *AdminCmd) error {
 	return admin.call(app, http.MethodDelete, "/v1/admin/owners/"+url.PathEscape(c.ID)+"?confirm="+url.QueryEscape(c.Confirm), nil)
+}
+
+// Run writes the file, which its owner alone may read. One that was cut off is no ZIP
+// file and is removed.
+func (c *ownerExportCmd) Run(app *App, admin *AdminCmd) (err error) {
+	file, err := os.OpenFile(c.File, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(admin.fetch(app, http.MethodGet, c.path("export"), nil, file), file.Close())
+	if err == nil {
+		var whole *zip.ReadCloser
+		if whole, err = zip.OpenReader(c.File); err == nil {
+			err = whole.Close()
+		}
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(c.File))
+	}
+	_, err = fmt.Fprintln(app.Stdout, "wrote", c.File)
+	return err
 }
 
 func (c *ownerErasuresCmd) Run(app *App, admin *AdminCmd) error {

@@ -65,7 +65,8 @@ func (p *Problem) Error() string {
 }
 
 // Call sends in as JSON (nil: no body; []byte: as it is, as text) and decodes a
-// 2xx response into out (nil: drops it). Any other response is a *Problem.
+// 2xx response into out (nil: drops it; io.Writer: copies it). Any other response is a
+// *Problem.
 func (c *Client) Call(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	switch in := in.(type) {
@@ -100,6 +101,12 @@ func (c *Client) Call(ctx context.Context, method, path string, in, out any) err
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	defer resp.Body.Close() //nolint:errcheck // only read from
+	if w, raw := out.(io.Writer); raw && resp.StatusCode/100 == 2 {
+		if _, err := io.Copy(w, resp.Body); err != nil {
+			return fmt.Errorf("%s %s: %w", method, path, err)
+		}
+		return nil
+	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 32<<20))
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
