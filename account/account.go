@@ -46,10 +46,15 @@ type Quota interface {
 	Take(ctx context.Context, caller string) error
 }
 
+// Known is how often known callers may send requests.
+type Known interface {
+	Take(ctx context.Context, caller arena.Caller) error
+}
+
 // Quotas are those of accounts.
 type Quotas struct {
 	Address Quota // requests without a good token, by address
-	Token   Quota // requests with a token, by its id
+	Known   Known // requests with a good token or session
 	Guess   Quota // bad tokens, by address
 	SignUp  Quota // by address
 }

@@ -32,13 +32,20 @@ func (c *counter) Take(_ context.Context, caller string) error {
 	return nil
 }
 
+// known is a quota of known callers.
+type known struct{ *counter }
+
+func (k known) Take(ctx context.Context, c arena.Caller) error {
+	return k.counter.Take(ctx, c.Account()+" at "+c.Address)
+}
+
 // fixture is a service on a real store.
 type fixture struct {
 	*account.Service
 	t                             *testing.T
 	store                         *store.Store
 	options                       account.Options
-	address, token, guess, signUp counter
+	address, known, guess, signUp counter
 	followed                      []string // owners whose agents were paused or resumed
 	erasures                      int      // runs of the erasure of texts
 }
@@ -55,7 +62,7 @@ func newFixture(t *testing.T, change ...func(*account.Options)) *fixture {
 	f.ok(f.store.Migrate(t.Context()))
 	f.options = account.Options{
 		Store: f.store, Agents: f, Texts: f, SignupMode: account.SignupOpen, Now: clock, Logger: log,
-		Quotas: account.Quotas{Address: &f.address, Token: &f.token, Guess: &f.guess, SignUp: &f.signUp},
+		Quotas: account.Quotas{Address: &f.address, Known: known{&f.known}, Guess: &f.guess, SignUp: &f.signUp},
 	}
 	for _, c := range change {
 		c(&f.options)
@@ -219,7 +226,7 @@ func TestService_tokens(t *testing.T) {
 	}
 }
 
-// Known callers count by token, others by address, guesses twice. Threat A4.
+// Known callers count by owner and address, others by address, guesses twice. Threat A4.
 func TestService_Identify_quotas(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -234,8 +241,8 @@ func TestService_Identify_quotas(t *testing.T) {
 	}
 	_, err = f.Identify(t.Context(), arena.Credentials{Secret: "guess", Given: true, Address: from})
 	f.fails(err, arena.CodeUnauthorized)
-	got := [][]string{f.token.taken, f.address.taken, f.guess.taken}
-	if d := cmp.Diff([][]string{{kim.TokenID}, {from, from}, {from}}, got); d != "" {
+	got := [][]string{f.known.taken, f.address.taken, f.guess.taken}
+	if d := cmp.Diff([][]string{{kim.OwnerID + " at " + from}, {from, from}, {from}}, got); d != "" {
 		t.Error(d)
 	}
 	for _, q := range []*counter{&f.guess, &f.address} {
@@ -243,7 +250,7 @@ func TestService_Identify_quotas(t *testing.T) {
 		_, err = f.Identify(t.Context(), arena.Credentials{Secret: "guess", Given: true, Address: from})
 		f.fails(err, arena.CodeRateLimited)
 	}
-	f.token.exceeded = true
+	f.known.exceeded = true
 	_, err = f.Identify(t.Context(), arena.Credentials{Secret: secret, Given: true, Address: from})
 	f.fails(err, arena.CodeRateLimited)
 }

@@ -9,11 +9,11 @@ import (
 )
 
 // oidcTokenPrefix begins the token id of a caller with an OIDC token, in the
-// audit log and where requests are counted. The subject follows it.
+// audit log and where requests of admins are counted. The subject follows it.
 const oidcTokenPrefix = "oidc:"
 
 // Identify returns the caller of a request and counts the request against its
-// token, session or address. Without credentials the caller is anonymous; bad
+// owner and address, or its address alone. Without credentials the caller is anonymous; bad
 // ones are unauthorized, for anonymous requests too, and count against the
 // address (threat A4). A session that is over leaves its browser anonymous.
 func (s *Service) Identify(ctx context.Context, c arena.Credentials) (arena.Caller, error) {
@@ -26,7 +26,8 @@ func (s *Service) Identify(ctx context.Context, c arena.Credentials) (arena.Call
 		caller, problem = s.signedIn(ctx, c.Session)
 	}
 	if caller.Known() {
-		if err := s.o.Quotas.Token.Take(ctx, caller.TokenID); err != nil {
+		caller.Address = c.Address
+		if err := s.o.Quotas.Known.Take(ctx, caller); err != nil {
 			return arena.Caller{}, err
 		}
 	} else if err := s.o.Quotas.Address.Take(ctx, c.Address); err != nil {

@@ -241,7 +241,7 @@ func (h *pageHandlers) skillText() string {
 		"{{arena}}", h.url,
 		"{{rehearsals}}", limitInWords(h.limits.RehearsalsPerHour),
 		"{{address_limit}}", limitInWords(h.limits.AddressPerMinute),
-		"{{token_limit}}", limitInWords(h.limits.TokenPerMinute),
+		"{{owner_limit}}", limitInWords(h.limits.OwnerPerMinute),
 		"{{event_rate}}", strconv.Itoa(h.events.Rate),
 		"{{event_burst}}", strconv.Itoa(h.events.Burst),
 		"{{event_max}}", strconv.Itoa(h.events.Max),

@@ -60,13 +60,46 @@ func TestAPI_limits(t *testing.T) {
 		}
 		w.do("GET", "/v1/me", "guess5", nil).is(429)
 	})
-	t.Run("token", func(t *testing.T) {
+	// Threat V6: more tokens, keys or sessions allow an owner no more.
+	t.Run("owner", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, func(o *parts) { o.Limits.TokenPerMinute = 2 })
-		w.do("GET", "/v1/me", w.alice, nil).is(200)
-		w.do("GET", "/v1/me", w.alice, nil).is(200)
-		w.do("GET", "/v1/me", w.alice, nil).is(429)
+		w := newWorld(t, func(o *parts) { o.Limits.OwnerPerMinute = 6 })
+		owner := w.do("GET", "/v1/me", w.alice, nil).is(200).str("owner_id")
+		other := w.do("POST", "/v1/me/tokens", w.alice, object{"name": "ci"}).is(201).str("token")
+		key := w.do("POST", "/v1/agents", w.alice, object{"name": "poller", "protocol": "aap"}).is(201).str("agent_key")
+		_, session := w.sessionOf(owner)
+		me := func(status int) {
+			t.Helper()
+			for _, token := range []string{other, key, ""} {
+				w.do("GET", "/v1/me", token, nil, "Cookie", "__Host-"+sessionCookie+"="+session).is(status)
+			}
+		}
+		me(200)
+		me(429)
 		w.do("GET", "/v1/me", w.bob, nil).is(200)
+		w.do("GET", "/v1/me", w.admin, nil).is(200)
+	})
+	// Threat V6: nor do more owners at one address. A class there has enough.
+	t.Run("owners of an address", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, func(o *parts) {
+			o.Limits.OwnerPerMinute, o.Limits.RequestsPerMinute, o.Site.TrustedProxies = 3, 5, []string{"192.0.2.1"}
+		})
+		me := func(token, address string, status int) {
+			t.Helper()
+			w.do("GET", "/v1/me", token, nil, "X-Forwarded-For", address).is(status)
+		}
+		for range 3 {
+			me(w.alice, "203.0.113.9", 200)
+		}
+		for range 10 { // they take nothing from the others
+			me(w.alice, "203.0.113.9", 429)
+		}
+		me(w.bob, "203.0.113.9", 200)
+		me(w.bob, "203.0.113.9", 200)
+		me(w.bob, "203.0.113.9", 429)
+		me(w.bob, "203.0.113.10", 200) // which a refusal has left
+		me(w.bob, "203.0.113.10", 429)
 	})
 	t.Run("sign-ups", func(t *testing.T) {
 		t.Parallel()
@@ -106,13 +139,15 @@ func TestAPI_limits(t *testing.T) {
 		w.do("GET", "/v1/me", "guess", nil).is(401)
 		w.do("GET", "/v1/me", "guess", nil).is(429)
 	})
-	// Threat S7.
+	// Threats S7 and N4.
 	t.Run("endpoint checks", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, func(o *parts) { o.Limits.ChecksPerMinute = 2 })
 		id := w.agent(w.alice, "steady")
+		other := w.do("POST", "/v1/me/tokens", w.alice, object{"name": "ci"}).is(201).str("token")
 		w.do("POST", "/v1/agents/"+id+"/check", w.alice, nil).is(200)
 		w.do("POST", "/v1/agents/"+id+"/check", w.alice, nil).is(429)
+		w.do("POST", "/v1/agents/"+id+"/check", other, nil).is(429)
 	})
 	// Threat A4.
 	t.Run("passwords of leagues", func(t *testing.T) {

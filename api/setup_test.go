@@ -184,7 +184,7 @@ func (o parts) build(t testing.TB) Options {
 	if o.Services.Accounts, err = account.New(account.Options{
 		Store: o.db, Agents: pauses, Texts: matches,
 		Issuer: o.Issuer, SignupMode: o.SignupMode, Now: o.Now, Logger: o.Logger,
-		Quotas: account.Quotas{Address: o.Quotas.Address, Token: o.Quotas.Token, Guess: o.Quotas.Guess, SignUp: o.Quotas.SignUp},
+		Quotas: account.Quotas{Address: o.Quotas.Address, Known: o.Quotas, Guess: o.Quotas.Guess, SignUp: o.Quotas.SignUp},
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 func TestAPI_skill(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *parts) {
-		o.Limits.TokenPerMinute = 600
+		o.Limits.OwnerPerMinute = 600
 		o.Site.Events = EventLimits{Rate: 21, Burst: 41, Max: 2001}
 	})
 	r := w.do("GET", "/skill.md", "", nil).is(200)
@@ -20,7 +20,7 @@ func TestAPI_skill(t *testing.T) {
 	if r.header.Get("Content-Type") != "text/markdown; charset=utf-8" || strings.Contains(page, "{{") {
 		t.Fatalf("%v\n%s", r.header, page)
 	}
-	for _, want := range []string{"21 events per second, 41 at once, 2001 per match", "Per minute: any number of requests without a token, 600 requests with one"} {
+	for _, want := range []string{"21 events per second, 41 at once, 2001 per match", "Per minute: any number of requests without a token, 600 requests of an owner with all its tokens and keys"} {
 		if !strings.Contains(strings.Join(strings.Fields(page), " "), want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"slices"
@@ -76,7 +77,12 @@ type Caller struct {
 	Scope   Scope
 	Leagues []string // of the token of an organizer
 	Role    Role     // of the person who the owner is; never of an agent's key
+	Address string   // as in Credentials
 }
+
+// Account returns the id under which requests of the caller are counted: that of its
+// owner, whichever token, key or session it uses, or of its token if that has no owner.
+func (c Caller) Account() string { return cmp.Or(c.OwnerID, c.TokenID) }
 
 // Runs returns the role in which the caller runs the arena: that of the person,
 // or the one that the token stands for. It is the zero Role for all others.

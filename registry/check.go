@@ -100,7 +100,7 @@ func (s *Service) checkFor(ctx context.Context, caller arena.Caller, id string, 
 		return arena.Agent{}, err
 	}
 	for range cost {
-		if err := s.o.Checks.Take(ctx, caller.TokenID); err != nil {
+		if err := s.o.Checks.Take(ctx, caller.Account()); err != nil {
 			return arena.Agent{}, err
 		}
 		if g.EndpointKey == "" {

@@ -36,7 +36,7 @@ func (s *Service) VerifyKey(ctx context.Context, caller arena.Caller, id, signat
 	if checkKey == nil {
 		return arena.Agent{}, arena.Errorf(arena.CodeConflict, "an agent of protocol %s has no key to prove", g.Protocol)
 	}
-	if err := s.o.Checks.Take(ctx, caller.TokenID); err != nil {
+	if err := s.o.Checks.Take(ctx, caller.Account()); err != nil {
 		return arena.Agent{}, err
 	}
 	_, key, err := checkKey(g.PublicKey)

@@ -82,7 +82,7 @@ type Options struct {
 	// Rehearse plays a rehearsal. It ends within a minute.
 	Rehearse       func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
 	Entries        Entries
-	Checks         Quota  // endpoint checks, by token: each makes the arena call an untrusted endpoint
+	Checks         Quota  // endpoint checks, by owner: each makes the arena call an untrusted endpoint
 	HostChecks     Quota  // the same by server, over all owners
 	Rehearsals     Quota  // by owner
 	AgentsPerOwner int    // that are not retired; 0: no limit
@@ -185,7 +185,7 @@ func (s *Service) create(ctx context.Context, caller arena.Caller, in arena.Regi
 	if err != nil {
 		return g, "", err
 	}
-	if err := s.o.Checks.Take(ctx, caller.TokenID); err != nil {
+	if err := s.o.Checks.Take(ctx, caller.Account()); err != nil {
 		return g, "", err
 	}
 	if err := s.checkCount(ctx, caller.OwnerID); err != nil {
@@ -408,7 +408,7 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 		if _, err := s.checkProtocol(g.Protocol, endpoint, g.PublicKey); err != nil {
 			return arena.Agent{}, err
 		}
-		if err := s.o.Checks.Take(ctx, caller.TokenID); err != nil {
+		if err := s.o.Checks.Take(ctx, caller.Account()); err != nil {
 			return arena.Agent{}, err
 		}
 		if endpoint, key, err = s.checkEndpoint(ctx, endpoint); err != nil {

@@ -278,7 +278,7 @@ func (s *Server) newInbound(o *outbound, services *services) (err error) {
 	}
 	s.inbound[arena.ProtocolAgora] = inbound{polls, polls.Close}
 	s.tasks = pull.NewServer(pull.ServerOptions{
-		Hub: s.pulls, Agents: s.store.Agents, Sign: s.keys.Sign, Events: s.events, Awake: s.awake, Uncount: services.quotas.Token.Return, TraceParent: s.traceParent(),
+		Hub: s.pulls, Agents: s.store.Agents, Sign: s.keys.Sign, Events: s.events, Awake: s.awake, Uncount: services.quotas.Return, TraceParent: s.traceParent(),
 	})
 	s.relay = relay.NewServer(relay.Options{
 		Log: o.log, Notifier: o.notifier, Store: s.store.Relay, Agents: s.store.Agents, Events: s.events, Addresses: services.quotas.Polls, OwnerBytes: s.cfg.RelayMiBPerOwner << 20, Dev: s.opts.RelayDev, Now: s.now, Logger: s.log, Awake: s.awake,

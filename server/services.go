@@ -109,7 +109,7 @@ func (s *Server) newServices(ctx context.Context, out *outbound, quotas *quota.S
 		Mail: toOwners, Store: s.store, Agents: s.pauses, Texts: v.matches,
 		Issuer: issuer, SignupMode: s.cfg.Signup, Now: s.now, Logger: s.log,
 		Shared: s.cfg.sharedNetworks(),
-		Quotas: account.Quotas{Address: v.quotas.Address, Token: v.quotas.Token, Guess: v.quotas.Guess, SignUp: v.quotas.SignUp},
+		Quotas: account.Quotas{Address: v.quotas.Address, Known: v.quotas, Guess: v.quotas.Guess, SignUp: v.quotas.SignUp},
 	}); err != nil {
 		return nil, err
 	}

@@ -181,7 +181,7 @@ func Settings() []Setting {
 		},
 		{
 			Key: "ARENA_REQUESTS_PER_ADDRESS", Default: "6000",
-			Doc:   "Requests that one client address may send in a minute to /a2a, /agora, /relay, /agentprotocol and /v1/stream together, 1 to 10000000.",
+			Doc:   "Requests that one client address may send in a minute to /a2a, /agora, /relay, /agentprotocol and /v1/stream together, and as many to the API with tokens, 1 to 10000000.",
 			parse: func(c *Config, v string) error { return parseCount(v, &c.RequestsPerAddress, 10_000_000) },
 		},
 		{

@@ -165,7 +165,7 @@ func newWorld(t *testing.T) *world {
 	w.driver = pull.NewDriver(hub)
 	pulls := pull.NewServer(pull.ServerOptions{
 		Hub: hub, Agents: agents{}, Sign: func(arena.TaskClaims) (string, error) { return "", nil }, Events: reports{},
-		Awake: func(_ context.Context, id string) { w.awake <- id }, Uncount: func(string) {},
+		Awake: func(_ context.Context, id string) { w.awake <- id }, Uncount: func(arena.Caller) {},
 	})
 	watches := slots{make(chan struct{}, 1)}
 	watches.free <- struct{}{}

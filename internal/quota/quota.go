@@ -15,9 +15,9 @@ import (
 // switches a limit off.
 type Limits struct {
 	AddressPerMinute  int // requests of one address without a good token
-	TokenPerMinute    int // requests of one token
+	OwnerPerMinute    int // requests of one owner, with any of its tokens, keys and sessions
 	SignUpsPerHour    int // new owners from one address
-	ChecksPerMinute   int // endpoint checks that one token may cause (threat S7)
+	ChecksPerMinute   int // endpoint checks that one owner may cause (threat S7)
 	ChecksPerHost     int // a minute, that owners ask for, of all agents on one server (threat N4)
 	RehearsalsPerHour int // of one owner
 	PasswordsPerHour  int // of leagues, that one owner may try (threat A4)
@@ -31,7 +31,8 @@ type Limits struct {
 	SocketsPerAddress int // of AgentProtocol, open at once
 	RefusedPerMinute  int // messages of AgentProtocol from unknown senders, of one address
 
-	// Of one address, to the protocols and the stream together, and to the pages.
+	// Of one address: to the protocols and the stream together, as many of all owners to
+	// the API, and to the pages.
 	RequestsPerMinute int
 	PagesPerMinute    int
 	BytesPerMinute    int // in both directions, to each of the two
@@ -40,7 +41,7 @@ type Limits struct {
 // DefaultLimits returns the limits in docs/rules.md.
 func DefaultLimits() Limits {
 	return Limits{
-		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, ChecksPerHost: 240, RehearsalsPerHour: 12, PasswordsPerHour: 60,
+		AddressPerMinute: 60, OwnerPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, ChecksPerHost: 240, RehearsalsPerHour: 12, PasswordsPerHour: 60,
 		AgentsPerOwner: 200, ChallengesPerDay: 20, ChallengedPerDay: 60, JudgingPerHour: 300,
 		StreamsPerAddress: 64, PollsPerAddress: 1000, SocketsPerAddress: 64, RefusedPerMinute: 120,
 		RequestsPerMinute: 6000, PagesPerMinute: 600, BytesPerMinute: 256 << 20,
@@ -67,10 +68,11 @@ type Set struct {
 	Limits Limits
 
 	Address    *Quota // requests without a good token, by address
-	Token      *Quota // requests with a token, by its id
+	Owner      *Quota // requests with a good token or session, by owner
+	Owners     *Quota // the same of all owners, by address
 	Guess      *Quota // bad tokens, by address, over all nodes
 	SignUp     *Quota // by address, over all nodes
-	Check      *Quota // endpoint checks, by token
+	Check      *Quota // endpoint checks, by owner
 	CheckHost  *Quota // endpoint checks that owners ask for, by server, over all nodes
 	Rehearsal  *Quota // by owner, over all nodes
 	Password   *Quota // league passwords, by owner, over all nodes
@@ -102,7 +104,8 @@ func New(o Options) *Set {
 	s := &Set{
 		Limits:     l,
 		Address:    local(l.AddressPerMinute, time.Minute, requests).byAddress(),
-		Token:      local(l.TokenPerMinute, time.Minute, "too many requests with this token"),
+		Owner:      local(l.OwnerPerMinute, time.Minute, "too many requests with the tokens, keys and sessions of this owner"),
+		Owners:     local(l.RequestsPerMinute, time.Minute, "too many requests of owners at this address").byAddress(),
 		SignUp:     shared("signup", l.SignUpsPerHour, time.Hour, "too many sign-ups from this address").byAddress(),
 		Check:      local(l.ChecksPerMinute, time.Minute, "too many endpoint checks"),
 		CheckHost:  shared("check", l.ChecksPerHost, time.Minute, "too many checks of agents on this host"),
@@ -124,10 +127,30 @@ func New(o Options) *Set {
 	s.Guess = shared("login", l.AddressPerMinute, time.Minute, requests).byAddress()
 	s.Guess.local = nil
 	s.kinds = map[string]*Quota{
-		"address": s.Address, "token": s.Token, "guess": s.Guess, "signup": s.SignUp, "check": s.Check, "check_host": s.CheckHost,
+		"address": s.Address, "token": s.Owner, "owners": s.Owners, "guess": s.Guess, "signup": s.SignUp, "check": s.Check, "check_host": s.CheckHost,
 		"rehearsal": s.Rehearsal, "password": s.Password, "challenge": s.Challenge, "challenged": s.Challenged, "judging": s.Judging, "unknown_sender": s.Refused,
 	}
 	return s
+}
+
+// Take counts a request of a known caller, for its owner and for all owners at its address.
+// An owner that sends too much takes nothing from the others there: what the quota of
+// the owner refuses is not counted for the address.
+func (s *Set) Take(ctx context.Context, c arena.Caller) error {
+	if err := s.Owner.Take(ctx, c.Account()); err != nil {
+		return err
+	}
+	if err := s.Owners.Take(ctx, c.Address); err != nil {
+		s.Owner.Return(c.Account())
+		return err
+	}
+	return nil
+}
+
+// Return undoes one Take of a caller.
+func (s *Set) Return(c arena.Caller) {
+	s.Owner.Return(c.Account())
+	s.Owners.Return(c.Address)
 }
 
 // Refusals returns how often each quota refused a caller on this node, by kind.

@@ -151,9 +151,9 @@ func TestQuota_Charge(t *testing.T) {
 // What is returned may be taken again, and no more than the limit.
 func TestQuota_Return(t *testing.T) {
 	t.Parallel()
-	s := New(Options{Limits: Limits{TokenPerMinute: 2}, Now: func() time.Time { return start }, Logger: slog.New(slog.DiscardHandler)})
+	s := New(Options{Limits: Limits{ChecksPerMinute: 2}, Now: func() time.Time { return start }, Logger: slog.New(slog.DiscardHandler)})
 	take := func() (taken int) {
-		for s.Token.Take(t.Context(), "to_1") == nil {
+		for s.Check.Take(t.Context(), "ow_1") == nil {
 			taken++
 		}
 		return taken
@@ -161,18 +161,76 @@ func TestQuota_Return(t *testing.T) {
 	if n := take(); n != 2 {
 		t.Errorf("took %d, want 2", n)
 	}
-	s.Token.Return("to_1")
+	s.Check.Return("ow_1")
 	if n := take(); n != 1 {
 		t.Errorf("took %d after one was returned", n)
 	}
 	for range 5 {
-		s.Token.Return("to_1")
-		s.Token.Return("to_2")
+		s.Check.Return("ow_1")
+		s.Check.Return("ow_2")
 	}
 	if n := take(); n != 2 {
 		t.Errorf("took %d after five were returned, want 2", n)
 	}
 	s.Password.Return("ow_1") // no limit
+}
+
+// All tokens, keys and sessions of an owner share an allowance, and all owners of an
+// address another: one person with 50 tokens sends as much as with one, a class of 100
+// behind one address has enough, and a greedy one of them costs the others nothing.
+// Threat V6.
+func TestSet_Take(t *testing.T) {
+	t.Parallel()
+	s := New(Options{Limits: DefaultLimits(), Now: func() time.Time { return start }, Logger: slog.New(slog.DiscardHandler)})
+	send := func(n int, token, owner, address string) (passed int) {
+		for range n {
+			err := s.Take(t.Context(), arena.Caller{TokenID: token, OwnerID: owner, Address: address})
+			if err == nil {
+				passed++
+			} else if e, ok := errors.AsType[*arena.Error](err); !ok || e.Code != arena.CodeRateLimited || e.RetryAfter <= 0 {
+				t.Fatalf("%+v", err)
+			}
+		}
+		return passed
+	}
+	const school = "203.0.113.7"
+	passed := 0
+	for token := range 50 {
+		passed += send(600, fmt.Sprint("to_", token), "ow_greedy", school)
+	}
+	if passed != 600 {
+		t.Errorf("50 tokens of an owner sent %d requests at once, want 600", passed)
+	}
+	passed = 0
+	for pupil := range 99 {
+		passed += send(50, "to_x", fmt.Sprint("ow_", pupil), school)
+	}
+	if passed != 99*50 {
+		t.Errorf("99 others of the class sent %d requests, want all %d", passed, 99*50)
+	}
+	passed = 0
+	for owner := range 1000 {
+		passed += send(600, "to_x", fmt.Sprint("ow_sybil", owner), "203.0.113.8")
+	}
+	if passed != 6000 {
+		t.Errorf("1,000 owners at an address sent %d requests, want 6000", passed)
+	}
+	if got := send(600, "to_x", "ow_sybil999", "203.0.113.9"); got != 600 {
+		t.Errorf("refusals of the address cost an owner %d requests", 600-got)
+	}
+	if got := send(700, "to_admin", "", school) + send(700, "to_other", "", "203.0.113.10"); got != 450+600 {
+		t.Errorf("two admin tokens sent %d requests", got)
+	}
+	if s.Return(arena.Caller{OwnerID: "ow_sybil0", Address: "203.0.113.8"}); send(2, "to_x", "ow_sybil0", "203.0.113.8") != 1 {
+		t.Error("what was returned cannot be used again")
+	}
+	passed = 0
+	for network := range 0x10000 {
+		passed += send(1, "to_x", fmt.Sprint("ow_v6", network), fmt.Sprintf("2001:db8:1:%x::1", network))
+	}
+	if passed != 6000*arena.SiteFactor {
+		t.Errorf("a /48 sent %d requests", passed)
+	}
 }
 
 // The docs state the default limits.
@@ -185,7 +243,7 @@ func TestDefaultLimits_documented(t *testing.T) {
 	text, l := strings.Join(strings.Fields(string(raw)), " "), DefaultLimits()
 	for _, says := range []string{
 		fmt.Sprintf("checked %d times a minute together", l.ChecksPerHost),
-		fmt.Sprintf("API: %d requests per minute and address without a token, %d per minute and token", l.AddressPerMinute, l.TokenPerMinute),
+		fmt.Sprintf("API: %d requests per minute and address without a token, %d per minute and owner", l.AddressPerMinute, l.OwnerPerMinute),
 		fmt.Sprintf("at most %d agents", l.AgentsPerOwner),
 		fmt.Sprintf("%d a day for an owner, %d a day against one agent", l.ChallengesPerDay, l.ChallengedPerDay),
 		fmt.Sprintf("%d s of processor time an hour for an owner", l.JudgingPerHour),

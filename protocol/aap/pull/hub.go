@@ -217,7 +217,7 @@ func (h *Hub) endRevoked(ctx context.Context) error {
 	defer h.mu.Unlock()
 	for _, polls := range h.polls {
 		for _, p := range polls {
-			if slices.Contains(ids, p.tokenID) || slices.Contains(ids, p.ownerID) || slices.Contains(ids, p.agentID) {
+			if slices.Contains(ids, p.caller.TokenID) || slices.Contains(ids, p.ownerID) || slices.Contains(ids, p.agentID) {
 				p.stop()
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/agora-arena/arena/arena"
 )
 
 // poll is one request for a task. Thousands wait at a time: one over HTTP that
@@ -14,7 +16,7 @@ import (
 type poll struct {
 	agentID string
 	ownerID string
-	tokenID string
+	caller  arena.Caller
 	began   time.Time
 	until   time.Time
 	signal  chan struct{} // receives when the poll is woken or over

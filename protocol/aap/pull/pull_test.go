@@ -103,7 +103,7 @@ func newHandler(t testing.TB, s pull.Store, n *mailbox.Notifier) (*node, http.Ha
 	hub := pull.NewHub(pull.HubOptions{Store: s, Notifier: n, Interval: interval, Now: now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	a.hub = hub
 	a.driver = pull.NewDriver(hub)
-	a.server = pull.NewServer(pull.ServerOptions{Hub: hub, Agents: agents{}, Sign: sign, Events: &a.events, Awake: func(_ context.Context, id string) { a.awake <- id }, Uncount: func(string) { a.uncounted.Add(1) }})
+	a.server = pull.NewServer(pull.ServerOptions{Hub: hub, Agents: agents{}, Sign: sign, Events: &a.events, Awake: func(_ context.Context, id string) { a.awake <- id }, Uncount: func(arena.Caller) { a.uncounted.Add(1) }})
 	mux := http.NewServeMux()
 	caller := func(r *http.Request) arena.Caller {
 		return arena.Caller{Scope: arena.ScopeAgent, AgentID: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), TokenID: "to_1"}

@@ -52,7 +52,7 @@ type ServerOptions struct {
 	// Uncount is called for each request that brought a task, waited for long or
 	// brought an answer that counts: the more matches an agent plays, the more of
 	// them it needs.
-	Uncount func(tokenID string)
+	Uncount func(caller arena.Caller)
 	// TraceParent returns the traceparent of a task (W3C Trace Context). Nil: tasks
 	// have none.
 	TraceParent func(matchID string, round int, agentID string) string
@@ -156,7 +156,7 @@ func (s *Server) begin(ctx context.Context, caller arena.Caller, g arena.Agent, 
 		return nil, 0, arena.Errorf(arena.CodeHasEndpoint, "agent %s gets its tasks at its endpoint: remove that with PATCH /v1/agents/{id}, endpoint \"\"", g.ID)
 	}
 	now := s.o.Hub.o.Now()
-	p = &poll{agentID: g.ID, ownerID: g.OwnerID, tokenID: caller.TokenID, began: now, until: now.Add(wait), signal: make(chan struct{}, 1)}
+	p = &poll{agentID: g.ID, ownerID: g.OwnerID, caller: caller, began: now, until: now.Add(wait), signal: make(chan struct{}, 1)}
 	concurrent := max(1, g.PullConcurrent)
 	parallel, ok := s.o.Hub.begin(p, concurrent+1)
 	if !ok {
@@ -230,7 +230,7 @@ func (s *Server) serve(p *poll) (done bool) {
 // uncount returns the request of a poll that waited for long to its limit.
 func (s *Server) uncount(p *poll) {
 	if s.o.Hub.o.Now().Sub(p.began) >= patience {
-		s.o.Uncount(p.tokenID)
+		s.o.Uncount(p.caller)
 	}
 }
 
@@ -287,7 +287,7 @@ func (s *Server) take(ctx context.Context, p *poll, most int) (delivery, bool, e
 		}
 	}
 	s.o.Hub.note(t.AgentID, t.ExpiresAt) // at work it need not poll
-	s.o.Uncount(p.tokenID)
+	s.o.Uncount(p.caller)
 	return d, true, nil
 }
 
@@ -385,7 +385,7 @@ func (s *Server) accept(ctx context.Context, caller arena.Caller, g arena.Agent,
 		return reply.Outcome, arena.Errorf(code, "%s; the round counts as invalid (%s)", reply.Detail, reply.Reason)
 	}
 	if first {
-		s.o.Uncount(caller.TokenID)
+		s.o.Uncount(caller)
 	}
 	return reply.Outcome, nil
 }
