@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -232,8 +234,10 @@ func TestAgent_redirect(t *testing.T) {
 	t.Cleanup(elsewhere.Close)
 	arena := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
 	t.Cleanup(arena.Close)
+	record := filepath.Join(t.TempDir(), "record.json")
+	must(t, os.WriteFile(record, []byte("{}"), 0o600))
 	for _, command := range []string{
-		"agent list --token secret --url ", "admin status --token secret --url ", "watch m_1 --url ", "watch lobby --url ", "watch --league sums --url ",
+		"verify " + record + " --jwks ", "agent list --token secret --url ", "admin status --token secret --url ", "watch m_1 --url ", "watch lobby --url ", "watch --league sums --url ",
 		"join --exec true --no-test ", "join --exec true --no-test --key ak_secret ", "join --exec true --no-test --owner-token secret ",
 	} {
 		code, _, errs := call(t, []string{"ARENA_CONFIG_DIR=" + t.TempDir()}, strings.Fields(command+arena.URL)...)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/internal/plaintext"
 	"github.com/agora-arena/arena/internal/strictjson"
 	"github.com/agora-arena/arena/internal/token"
@@ -202,7 +203,7 @@ func readFrom(ctx context.Context, flag, where string, most int64) ([]byte, erro
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := apiclient.New(where, "").HTTP.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}

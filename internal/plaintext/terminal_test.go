@@ -41,7 +41,7 @@ func TestTerminal_anything(t *testing.T) {
 func TestTerminal_removes(t *testing.T) {
 	t.Parallel()
 	var all []rune
-	for r := rune(0); r < ' '; r++ {
+	for r := range ' ' {
 		if r != '\x1b' { // it takes what follows with it
 			all = append(all, r)
 		}

@@ -75,7 +75,8 @@ func dropCapabilities() error {
 		}
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData // empties the ambient set as well
+	// What leaves the permitted set leaves the ambient set too.
+	var none [2]unix.CapUserData
 	if _, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0); errno != 0 { //nolint:gosec // G103: capset(2) reads them
 		return errno
 	}

@@ -171,7 +171,7 @@ func probeFilter() {
 		fmt.Println("self:", err)
 	}
 	go func() {
-		for n := 0; ; n++ { //nolint:revive // nothing but a signal stops it for the collector
+		for n := 0; ; n++ { // nothing but a signal stops it for the collector
 		}
 	}()
 	runtime.GC()

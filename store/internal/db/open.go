@@ -144,7 +144,7 @@ func (d *DB) TruncateLog(ctx context.Context) error {
 	if d.path == "" || d.shared {
 		return nil
 	}
-	c, err := sql.Open("sqlite", fileURI(d.path)+"?"+url.Values{"_pragma": {"busy_timeout(0)"}}.Encode())
+	c, err := sql.Open("sqlite", fileURI(d.path)+"?"+url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(0)"}}.Encode())
 	if err != nil {
 		return err
 	}
