@@ -62,8 +62,7 @@ func TestServer_undeclaredProxy(t *testing.T) {
 	}
 }
 
-// A public https URL without TLS of its own means a proxy, before any request.
-// Threat V2.
+// A public https URL without TLS of its own means a proxy, before any request. Threat V2.
 func TestServer_proxyMissing(t *testing.T) {
 	t.Parallel()
 	for setting, want := range map[string]bool{"ARENA_TRUSTED_PROXIES=": true, "ARENA_TRUSTED_PROXIES=10.0.0.0/8": false} {
