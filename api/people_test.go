@@ -131,14 +131,14 @@ func TestAPI_signIn(t *testing.T) {
 	w.do("GET", "/v1/me", "", nil, "Cookie", again.Name+"="+again.Value).is(401)
 }
 
-// Whoever the issuer names an admin is one, and for no longer than twelve hours.
+// Whoever the issuer names an admin is one, and for no longer than eight hours.
 func TestAPI_signIn_admin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *parts) { o.Site.SignIn = SignInOptions{Provider: provider{}, Name: "Acme", Signup: "closed"} })
 	c := w.signIn("ann", "return=/admin")
 	cookie := c.Name + "=" + c.Value
 	w.do("GET", "/v1/admin/status", "", nil, "Cookie", cookie).is(200)
-	w.now.Add((11 * time.Hour).Milliseconds())
+	w.now.Add((7 * time.Hour).Milliseconds())
 	w.do("GET", "/v1/admin/status", "", nil, "Cookie", cookie).is(200)
 	w.now.Add(time.Hour.Milliseconds())
 	w.do("GET", "/v1/admin/status", "", nil, "Cookie", cookie).is(401)
