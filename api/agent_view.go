@@ -40,7 +40,7 @@ type agentView struct {
 	Health      healthView                 `json:"health"`
 	Ratings     map[string]agentRatingView `json:"ratings" doc:"By league."`
 	Outcomes    map[arena.Outcome]int      `json:"outcomes,omitempty" doc:"Rounds of matches that are over, by outcome; only in the answer for one agent."`
-	NoShows     []noShowView               `json:"dodges,omitempty" doc:"Rounds it skipped without a loss, in its last 20 matches of each league; only in the answer for one agent."`
+	NoShows     []noShowView               `json:"dodges,omitempty" doc:"Rounds it skipped without a loss, and matches that its owner withdrew it from after the pairing, in its last 20 matches of each league; only in the answer for one agent."`
 	Manifest    json.RawMessage            `json:"manifest,omitempty" doc:"The capability manifest that an agent of protocol envelope published last, as it signed it; only in the answer for one agent."`
 	Conformance *conformanceView           `json:"conformance,omitempty" doc:"Its last full check. Absent: there was none."`
 	Running     int                        `json:"running" doc:"Seats it holds in running matches."`
@@ -56,7 +56,7 @@ type pauseView struct {
 
 type noShowView struct {
 	League         string    `json:"league"`
-	Count          int       `json:"count" doc:"Answers of 503, and of 429 after the first counted round."`
+	Count          int       `json:"count" doc:"Answers of 503 and first answers of 429 in a match, and matches that its owner withdrew it from between pairing and start."`
 	SuspendedUntil *jsonTime `json:"suspended_until,omitempty" doc:"Until then the league's own pairing leaves it out. Absent: it does not."`
 }
 

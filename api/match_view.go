@@ -33,7 +33,7 @@ type matchView struct {
 	FinishedAt       *jsonTime           `json:"finished_at" nullable:"true" doc:"null: not yet."`
 	UnratedReason    arena.UnratedReason `json:"unrated_reason,omitempty" enum:"same_owner,shared_endpoint,shared_key,shared_domain,shared_network,pair_limit,challenge,request" doc:"Why a match of a rated league is not rated."`
 	VoidReason       string              `json:"void_reason,omitempty" doc:"Why it is void or canceled, in English."`
-	VoidCode         arena.VoidCode      `json:"void_code,omitempty" enum:"too_few_agents,agents_unreachable,interrupted,game_failed,task_source_failed,request_failed,arena_failed,season_finished,voided_by_admin,voided_by_organizer,voided_by_moderator,cancelled_by_admin,cancelled_by_organizer,cancelled_by_moderator,operator" doc:"The kind of void_reason. operator: the person who ended the match wrote the reason."`
+	VoidCode         arena.VoidCode      `json:"void_code,omitempty" enum:"too_few_agents,no_show,agents_unreachable,interrupted,game_failed,task_source_failed,request_failed,arena_failed,season_finished,voided_by_admin,voided_by_organizer,voided_by_moderator,cancelled_by_admin,cancelled_by_organizer,cancelled_by_moderator,operator" doc:"The kind of void_reason. operator: the person who ended the match wrote the reason."`
 	Seq              int64               `json:"seq" doc:"Of the last event in its log: the since of a stream that continues from here."`
 	Viewers          int                 `json:"viewers"`
 	CurrentRound     *currentRoundView   `json:"current_round,omitempty" doc:"The last round opened; only in the answer for one match."`

@@ -69,6 +69,7 @@ type VoidCode string
 // The kinds of reasons.
 const (
 	VoidTooFewAgents      VoidCode = "too_few_agents"
+	VoidNoShow            VoidCode = "no_show" // as too_few_agents, and an owner withdrew an agent after the pairing
 	VoidAgentsUnreachable VoidCode = "agents_unreachable"
 	VoidInterrupted       VoidCode = "interrupted"
 	VoidGameFailed        VoidCode = "game_failed"
@@ -92,6 +93,7 @@ var voidTexts = []struct {
 	text string
 }{
 	{VoidTooFewAgents, "fewer than two agents were left"},
+	{VoidNoShow, "the owner of an agent withdrew it after the pairing"},
 	{VoidAgentsUnreachable, "the arena could not reach its agents"},
 	{VoidInterrupted, "interrupted too often"},
 	{VoidGameFailed, "the game failed"},
@@ -199,9 +201,10 @@ type Seat struct {
 	Points        Points
 	Place         int // 1 is best, 0 until the match is over
 	Outcome       Outcome
-	RateLimits    int       // 429 answers in this match
-	LostRounds    int       // closed rounds that it lost by a timeout
-	SkippedRounds int       // closed rounds that did not count for it because of a 429
+	RateLimits    int // 429 answers in this match
+	LostRounds    int // closed rounds that it lost by a timeout
+	SkippedRounds int // closed rounds that did not count for it because of a 429
+	Withdrawal    Withdrawal
 	Tokens        int64     // that its answers in closed rounds cost, see AnswerBody.SpentTokens
 	Before        MilliElo  // rating before, set when the match is settled and rated
 	Delta         *MilliElo // nil: not rated

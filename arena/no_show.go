@@ -7,15 +7,63 @@ import (
 )
 
 // NoShow is a no-show: a round that an agent skipped without a loss by a 503 or a
-// 429 (docs/rules.md, section 3).
+// 429, or a match from which its owner withdrew it before the start (docs/rules.md,
+// section 3).
 type NoShow struct {
 	AgentID  string
 	Opponent string // agent id, in a duel
 	League   string
 	MatchID  string
-	Round    int
+	Round    int       // 0: withdrawn before the start
 	Outcome  Outcome   // unavailable or rate_limited
-	At       time.Time // when the round opened
+	At       time.Time // when the round opened, or the match started
+}
+
+// Withdrawal is how an owner withdrew an agent between its pairing and the start of
+// the match; "": the owner did not.
+type Withdrawal string
+
+// The ways to withdraw an agent.
+const (
+	WithdrawnPaused   Withdrawal = "paused"
+	WithdrawnEndpoint Withdrawal = "endpoint"
+	WithdrawnRetired  Withdrawal = "retired"
+)
+
+// String returns the withdrawal as the log of the match shows it.
+func (w Withdrawal) String() string {
+	switch w {
+	case WithdrawnPaused:
+		return "no-show: its owner paused it after the pairing"
+	case WithdrawnEndpoint:
+		return "no-show: its owner changed its endpoint after the pairing, and the new one is not ready"
+	case WithdrawnRetired:
+		return "no-show: its owner retired it after the pairing"
+	}
+	return ""
+}
+
+// WithdrawnFrom returns how the owner of an agent that cannot take its seat now has
+// withdrawn it from a match of a league since its pairing. An agent that could not
+// have played in any case is not withdrawn: a pause by the arena, such as after
+// failed health checks, came before its owner's act.
+func (a Agent) WithdrawnFrom(league string, paired, now time.Time) Withdrawal {
+	var how Withdrawal
+	var at time.Time
+	switch p, paused := a.PauseFor(PauseOwner); {
+	case a.RetiredAt.After(paired):
+		how, at = WithdrawnRetired, a.RetiredAt
+	case paused && p.Since.After(paired):
+		how, at = WithdrawnPaused, p.Since
+	case a.EndpointSince.After(paired) && (a.PassedAt.IsZero() || !a.Plays(league)):
+		how, at = WithdrawnEndpoint, a.EndpointSince
+	}
+	for _, p := range a.Pauses {
+		if p.Since.Before(at) && (p.Until.IsZero() || now.Before(p.Until)) {
+			return ""
+		}
+	}
+	return how
 }
 
 // The limits of no-show records. docs/rules.md defines the first two and the

@@ -27,7 +27,7 @@ var columnsOfMatches = map[string]struct{ erased, kept string }{
 	"seats": {
 		erased: "name version salt endpoint public_key",
 		kept: "match_id no agent_id pinned owner_id protocol state playing out_round points place outcome rate_limits" +
-			" rating_before rating_delta lost_rounds skipped_rounds owner_group tokens reserved_tokens ended_at",
+			" rating_before rating_delta lost_rounds skipped_rounds owner_group tokens reserved_tokens ended_at withdrawal",
 	},
 	// The commitments prove what was erased.
 	"erasures": {erased: "commitments", kept: "match_id"},

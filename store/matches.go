@@ -78,6 +78,7 @@ var seatTable = db.NewTable("seats", "s",
 	db.Int("rate_limits", func(s *seatRow) *int { return &s.RateLimits }),
 	db.Int("lost_rounds", func(s *seatRow) *int { return &s.LostRounds }),
 	db.Int("skipped_rounds", func(s *seatRow) *int { return &s.SkippedRounds }),
+	db.Text("withdrawal", func(s *seatRow) *arena.Withdrawal { return &s.Withdrawal }),
 	db.Int("tokens", func(s *seatRow) *int64 { return &s.Tokens }),
 	db.Written("reserved_tokens", db.TypeInt, func(s *seatRow) any { return s.reserved }),
 	db.Int("rating_before", func(s *seatRow) *arena.MilliElo { return &s.Before }),
@@ -119,7 +120,7 @@ var (
 	pinSeats = db.NewUpdate(seatTable, []string{"match_id", "no", "agent_id"},
 		[]string{
 			"state", "out_round", "points", "place", "outcome", "rate_limits", "lost_rounds", "skipped_rounds", "rating_before", "rating_delta", "playing",
-			"pinned", "name", "owner_id", "protocol", "endpoint", "public_key", "version",
+			"withdrawal", "pinned", "name", "owner_id", "protocol", "endpoint", "public_key", "version",
 		})
 	// freeSeats marks seats as not playing. The plus keeps SQLite from reading
 	// all playing seats.

@@ -152,6 +152,8 @@ func TestMigrations_frozen(t *testing.T) {
 		"sqlite/00052_fence.sql":              "9f175393b4aca5957b91a0f5a8c4586653905e0c629e121390e4e25e42ae2728",
 		"postgres/00053_season_corrected.sql": "121f319b8cf521a157c74f36feb8c4a0223b5647569ca6749d3334619a315cc3",
 		"sqlite/00053_season_corrected.sql":   "34d0a3fd47bd29cca8588c758a99000126e7b1d985d6f11f32ff5e7c3e1854a8",
+		"postgres/00054_withdrawals.sql":      "b8ec9133f4d8aee332e787d6ef8d280cf53fbef6bd50a58c363f8a636a329c8c",
+		"sqlite/00054_withdrawals.sql":        "5be4c910d02b06c9cc4f9e17b5fcff28deb0b4a4ce377821dab6ab6dac4339b4",
 	}
 	for _, engine := range []string{"postgres", "sqlite"} {
 		files, err := migrations.For(engine)

@@ -139,7 +139,7 @@ func claimQuery(agentID, league string, limit int) (string, []any) {
 
 // NoShows returns the no-shows of agents in their newest arena.NoShowMatches matches
 // of a league that have begun, oldest round first; in each league when league
-// is "". A 429 before the agent's first counted round of the match is none.
+// is "".
 func (s *Ratings) NoShows(ctx context.Context, league string, agentIDs []string) ([]arena.NoShow, error) {
 	return s.noShows(ctx, league, agentIDs, false)
 }
@@ -165,26 +165,28 @@ func (s *Ratings) noShows(ctx context.Context, league string, agentIDs []string,
 	return found, nil
 }
 
-// noShowQuery finds the few answers that can be no-shows by their own index, the
-// condition of which is in it word by word, and counts newer matches for those
+// noShowQuery finds the few answers and seats that can be no-shows by their own
+// indexes, whose conditions are in it word by word, and counts newer matches for those
 // alone. A 429 without an attempt is a round that fell into the pause.
 func noShowQuery(league string, agentIDs []string, onlySeen bool) (string, []any) {
 	var c db.Clauses
-	db.In(&c, "a.agent_id", agentIDs)
-	c.And("a.outcome IN ('unavailable', 'rate_limited')")
-	c.And("a.attempts > 0")
+	db.In(&c, "d.agent_id", agentIDs)
 	if league != "" {
 		c.And("m.league = ?", league)
 	}
+	closed := ""
 	if onlySeen {
-		c.And("r.closed_at > 0 AND m.delay = 0")
+		c.And("m.delay = 0")
+		closed = " AND r.closed_at > 0"
 	}
-	c.And(`(SELECT count(*) FROM seats s JOIN matches n ON n.id = s.match_id WHERE s.agent_id = a.agent_id
-		AND n.league = m.league AND n.started_at > 0 AND s.match_id > a.match_id) < ?`, arena.NoShowMatches)
-	return `SELECT a.agent_id, m.league, a.match_id, a.round, a.outcome, r.opened_at,
-		(SELECT COALESCE(CASE WHEN count(*) = 1 THEN min(o.agent_id) END, '') FROM seats o WHERE o.match_id = a.match_id AND o.agent_id <> a.agent_id) FROM answers a
-		JOIN matches m ON m.id = a.match_id JOIN rounds r ON r.match_id = a.match_id AND r.no = a.round` +
-		c.Where() + ` ORDER BY r.opened_at, a.match_id, a.round`, c.Args
+	c.And(`(SELECT count(*) FROM seats s JOIN matches n ON n.id = s.match_id WHERE s.agent_id = d.agent_id
+		AND n.league = m.league AND n.started_at > 0 AND s.match_id > d.match_id) < ?`, arena.NoShowMatches)
+	const opponent = `(SELECT COALESCE(CASE WHEN count(*) = 1 THEN min(o.agent_id) END, '') FROM seats o WHERE o.match_id = d.match_id AND o.agent_id <> d.agent_id)`
+	return `SELECT d.agent_id, m.league, d.match_id, d.round, d.outcome, r.opened_at, ` + opponent + `
+		FROM answers d JOIN matches m ON m.id = d.match_id JOIN rounds r ON r.match_id = d.match_id AND r.no = d.round` +
+		c.Where() + ` AND d.outcome IN ('unavailable', 'rate_limited') AND d.attempts > 0` + closed + `
+		UNION ALL SELECT d.agent_id, m.league, d.match_id, 0, d.outcome, m.started_at, ` + opponent + ` FROM seats d CROSS JOIN matches m` +
+		c.Where() + ` AND m.id = d.match_id AND d.withdrawal <> '' ORDER BY 6, 3, 4`, c.Args
 }
 
 // addEncounters counts a match that is finished for every pair of its agents,

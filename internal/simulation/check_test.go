@@ -63,6 +63,7 @@ func (w *world) check(ctx context.Context, s *store.Store, journals [][]*watched
 		_ = at
 	}
 	w.checkPosts(matches)
+	w.checkWithdrawals(matches)
 	if err := w.checkSchedules(ctx, s, matches); err != nil {
 		return err
 	}
@@ -182,6 +183,23 @@ func (w *world) checkPosts(matches map[string]arena.Match) {
 			}
 		}
 	}
+}
+
+// checkWithdrawals checks that no owner gets an agent out of a match for free (threat F9).
+func (w *world) checkWithdrawals(matches map[string]arena.Match) {
+	found := 0
+	for _, d := range w.withdrawals {
+		m := matches[d.match]
+		i := slices.IndexFunc(m.Seats, func(s arena.Seat) bool { return s.AgentID == d.agent })
+		if i < 0 || m.Seats[i].State != arena.SeatLeft || m.Seats[i].OutRound > 0 || w.clocksWrong(d.at) {
+			continue // it began before the pause
+		}
+		found++
+		if m.Seats[i].Withdrawal != arena.WithdrawnPaused {
+			w.broken("F9", "match %s: agent %s was paused by its owner at %v and got out for free", m.ID, d.agent, d.at)
+		}
+	}
+	w.log.Info("checked withdrawals", "found", found)
 }
 
 // checkSchedules checks that each occurrence of a schedule has had its season or match,

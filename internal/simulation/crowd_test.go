@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agora-arena/arena/arena"
 )
 
 // watched is what one spectator has seen of one match.
@@ -132,7 +134,7 @@ func (w *world) own(ctx context.Context) {
 	for pause(ctx, time.Duration(10+w.intn(120))*time.Second) {
 		a, b := w.agents[w.intn(len(w.agents))], w.agents[w.intn(len(w.agents))]
 		api := w.api(a.token)
-		switch w.intn(4) {
+		switch w.intn(5) {
 		case 0:
 			_ = api.Call(ctx, http.MethodPost, "/v1/agents/"+a.id+"/pause", nil, nil) // of the owner's own accord; every outcome is fine
 			if pause(ctx, time.Duration(1+w.intn(300))*time.Second) {
@@ -146,6 +148,53 @@ func (w *world) own(ctx context.Context) {
 			_ = w.api(adminToken).Call(ctx, http.MethodPost, "/v1/matches", map[string]any{
 				"league": duel, "agents": []string{a.id, b.id}, "starts_at": time.Now().Add(time.Duration(w.intn(120)) * time.Second).UTC().Format(time.RFC3339),
 			}, nil)
+		case 4:
+			w.dodge(ctx, a, b)
+		}
+	}
+}
+
+// withdrawal is the pause of an agent by its owner between the pairing and the start of
+// a match.
+type withdrawal struct {
+	match, agent string
+	at           time.Time
+}
+
+// dodge schedules a match of two agents, pauses the first, which is well, shortly before
+// the start, and resumes it once the match is over. Half of the owners think better of it
+// in time.
+func (w *world) dodge(ctx context.Context, a, b *agent) {
+	var made struct {
+		ID string `json:"match_id"`
+	}
+	if err := w.api(adminToken).Call(ctx, http.MethodPost, "/v1/matches", map[string]any{
+		"league": duel, "agents": []string{a.id, b.id}, "starts_at": time.Now().Add(2 * arena.ClockSlack).UTC().Format(time.RFC3339),
+	}, &made); err != nil || !pause(ctx, arena.ClockSlack+arena.ClockSlack/2) {
+		return
+	}
+	var before struct {
+		Status string
+		Health struct{ OK bool }
+	}
+	path := "/v1/agents/" + a.id
+	if err := w.api(a.token).Call(ctx, http.MethodGet, path, nil, &before); err != nil || before.Status != string(arena.AgentActive) || !before.Health.OK {
+		return
+	}
+	at := time.Now()
+	if err := w.api(a.token).Call(ctx, http.MethodPost, path+"/pause", nil, nil); err != nil {
+		return
+	}
+	defer func() { _ = w.api(a.token).Call(ctx, http.MethodPost, path+"/resume", nil, nil) }()
+	if a.oneIn(2) {
+		return
+	}
+	for range 30 {
+		var m struct{ Status arena.MatchStatus }
+		pause(ctx, 10*time.Second)
+		if err := w.api("").Call(ctx, http.MethodGet, "/v1/matches/"+made.ID, nil, &m); err == nil && m.Status.Over() {
+			w.withdrawals = append(w.withdrawals, withdrawal{made.ID, a.id, at})
+			return
 		}
 	}
 }

@@ -45,7 +45,8 @@ type world struct {
 	began, ended time.Time           // of the play
 	sightings    map[place]time.Time // of secrets
 	lastCheck    time.Time           // of any agent's health
-	living       context.Context     //nolint:containedctx // of agents, which outlive those who watch them
+	withdrawals  []withdrawal
+	living       context.Context //nolint:containedctx // of agents, which outlive those who watch them
 	die          context.CancelFunc
 	wg           sync.WaitGroup // of agents, spectators and owners
 }

@@ -139,6 +139,7 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 	}
 	now := mr.engine.o.Now()
 	var left []arena.Event
+	noShow := false
 	for i := range mr.m.Seats {
 		s := &mr.m.Seats[i]
 		a := agents[s.AgentID]
@@ -156,6 +157,9 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 			continue
 		}
 		s.State, s.Outcome = arena.SeatLeft, arena.OutcomeUnavailable
+		if s.Withdrawal = a.WithdrawnFrom(mr.m.League, mr.m.CreatedAt, now); s.Withdrawal != "" {
+			why, noShow = s.Withdrawal.String(), true
+		}
 		left = append(left, mr.leftEvent(s.AgentID, 0, why))
 	}
 	started := arena.MatchStartedBody{
@@ -177,6 +181,9 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 	over := false
 	if stop == nil {
 		over, stop = mr.over(ctx)
+		if void, is := errors.AsType[*voidError](stop); is && noShow && void.code == arena.VoidTooFewAgents {
+			void.code = arena.VoidNoShow
+		}
 	}
 	if !over && stop == nil {
 		first, stop = mr.pickTask(ctx, mr.m, mr.state)

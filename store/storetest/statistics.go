@@ -266,6 +266,15 @@ func noShows(f *fixture) {
 	f.ok(second(f.Matches.EndMatch(ctx, "m_later", arena.MatchCancelled, arena.VoidReason{}, start, event(arena.EventMatchVoid, `{}`))))
 	more(3+arena.NoShowMatches, 3+arena.NoShowMatches)
 	f.equal([]arena.NoShow{sums}, must(f.Ratings.NoShows(ctx, "", ids))(f))
+
+	// Threat F9: a seat that left before the first round because of its owner.
+	f.match("m_withdrawn", "sums", ids...)
+	m := f.claim()
+	m.Seats[1].State, m.Seats[1].Outcome, m.Seats[1].Withdrawal = arena.SeatLeft, arena.OutcomeUnavailable, arena.WithdrawnPaused
+	f.ok(second(f.Matches.StartMatch(ctx, m.Lease, m.Seats, start.Add(time.Hour), nil, []arena.Event{event(arena.EventMatchStarted, `{}`)})))
+	withdrawn := arena.NoShow{AgentID: ids[1], Opponent: ids[0], League: "sums", MatchID: m.ID, Outcome: arena.OutcomeUnavailable, At: start.Add(time.Hour)}
+	f.equal([]arena.NoShow{withdrawn}, must(f.Ratings.NoShows(ctx, "sums", ids[1:]))(f))
+	f.equal([]arena.NoShow{withdrawn}, must(f.Ratings.SeenNoShows(ctx, ids[1]))(f))
 }
 
 // evidence: the newest matches that are over, with answers, tasks and rated

@@ -515,6 +515,7 @@ export const texts = {
   'match.announce.move': 'Game {game}, move {n}: {moves}',
 
   'void.too_few_agents': 'Fewer than two agents were left',
+  'void.no_show': 'The owner of an agent withdrew it after the pairing',
   'void.agents_unreachable': 'The arena could not reach the agents',
   'void.interrupted': 'It was interrupted too often on our side',
   'void.game_failed': 'The rules of the game failed',

@@ -516,6 +516,7 @@ export const texts: Translation<typeof en> = {
   'match.announce.move': 'Partida {game}, jugada {n}: {moves}',
 
   'void.too_few_agents': 'Quedaban menos de dos agentes',
+  'void.no_show': 'El propietario de un agente lo retiró después del emparejamiento',
   'void.agents_unreachable': 'Agora Arena no pudo contactar con los agentes',
   'void.interrupted': 'Se interrumpió demasiadas veces por nuestra parte',
   'void.game_failed': 'Fallaron las reglas del juego',
