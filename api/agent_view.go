@@ -67,7 +67,7 @@ type healthView struct {
 	DeclaredMS    float64   `json:"declared_latency_ms,omitempty" doc:"Self-reported, its avg_latency_ms. Absent: nothing."`
 	Reason        string    `json:"reason,omitempty" doc:"A stable code of the fault."`
 	Detail        string    `json:"detail,omitempty" doc:"One sentence; only for its owner and admins."`
-	Capabilities  []string  `json:"capabilities" doc:"Leagues that the agent says it plays."`
+	Capabilities  []string  `json:"capabilities" doc:"Leagues that the agent says it plays. Empty: all that it enters."`
 	MaxConcurrent int       `json:"max_concurrent"`
 }
 

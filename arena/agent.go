@@ -332,9 +332,9 @@ func (a Agent) PauseFor(reason PauseReason) (Pause, bool) {
 }
 
 // Plays reports whether the agent's health lists the league among its
-// capabilities (docs/rules.md, section 1).
+// capabilities, or lists none (docs/rules.md, section 1).
 func (a Agent) Plays(league string) bool {
-	return slices.Contains(a.Health.Capabilities, league)
+	return len(a.Health.Capabilities) == 0 || slices.Contains(a.Health.Capabilities, league)
 }
 
 // SetPause adds p, or replaces the pause that has the same reason.

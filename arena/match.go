@@ -54,6 +54,20 @@ type Match struct {
 	Interruptions int
 }
 
+// LatestEnd returns when the match is over at the latest if nothing interrupts it:
+// each round takes its whole time.
+func (m Match) LatestEnd() time.Time {
+	s := m.Settings
+	length := time.Duration(cmp.Or(s.Rounds, s.MaxRounds))*(s.TimeLimit+s.Judge.Window+s.Break) + s.Visibility.Delay()
+	if s.Game != nil {
+		length += time.Duration(len(m.Seats)) * s.Game.TimeBank
+	}
+	if m.StartedAt.IsZero() {
+		return m.StartsAt.Add(length)
+	}
+	return m.StartedAt.Add(length)
+}
+
 // Briefs returns the seats as shown to spectators.
 func (m Match) Briefs() []SeatBrief {
 	briefs := make([]SeatBrief, len(m.Seats))

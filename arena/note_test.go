@@ -3,12 +3,14 @@ package arena_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
 
 func TestNote_String(t *testing.T) {
 	t.Parallel()
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	seen := map[arena.NoteCode]bool{}
 	for _, tt := range []struct {
 		note         arena.Note
@@ -34,7 +36,15 @@ func TestNote_String(t *testing.T) {
 			arena.WaitsForBudgetNote(2, "Ann"), "round 2 waits for Ann: the budget of its owner stops it",
 			`{"round":2,"agent":"Ann"}`, arena.NoteWaitsForBudget,
 		},
-		{arena.GathersNote(3, 2), "3 agents are ready; 2 still play elsewhere", `{"ready":3,"playing":2}`, arena.NoteGathers},
+		{arena.GathersNote(3, 2, time.Time{}), "3 agents are ready; 2 still play elsewhere", `{"ready":3,"playing":2}`, arena.NoteGathers},
+		{
+			arena.PlaysElsewhereNote(2, "Ann", noon), "round 2 waits for Ann, which plays elsewhere, until 2026-11-21T12:00:00Z at the latest",
+			`{"round":2,"agent":"Ann","until":"2026-11-21T12:00:00Z"}`, arena.NotePlaysElsewhere,
+		},
+		{
+			arena.NotOfferedNote(4, 1, "cup", []string{"Ann", "Bob", "Cid", "Dan"}), "needs 4 idle agents, has 1; these do not list cup in their health checks: Ann, Bob, Cid, …",
+			`{"least":4,"has":1,"league":"cup","agents":"Ann, Bob, Cid, …"}`, arena.NoteNotOffered,
+		},
 		{arena.WaitsForAgentNote(2, "{round}"), "round 2 waits for {round}", `{"round":2,"agent":"{round}"}`, arena.NoteWaitsForAgent},
 		{
 			arena.GameFailedNote("m_1", "nim.js:3:7: no: such move"), "the rules of the game failed in match m_1: nim.js:3:7: no: such move",

@@ -3,6 +3,7 @@ package arena
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -173,11 +174,14 @@ const (
 	NoteWaitsForAgent    NoteCode = "waits_for_agent"
 	NoteWaitsForBudget   NoteCode = "waits_for_budget" // as waits_for_agent, and a budget stops it
 	NoteGathers          NoteCode = "gathers"
+	NotePlaysElsewhere   NoteCode = "plays_elsewhere" // as waits_for_agent, and it is in a match of another league
+	NoteNotOffered       NoteCode = "not_offered"     // as needs_agents, and health checks of more do not list the league
 	NoteGameFailed       NoteCode = "game_failed"
 )
 
 // noteTexts is the table of the kinds of notes with their texts in English. A
-// {name} stands for the member of NoteParams with that JSON name.
+// {name} stands for the member of NoteParams with that JSON name. noteUntil is added
+// to the text of a note with that member.
 var noteTexts = []struct {
 	code NoteCode
 	text string
@@ -190,8 +194,12 @@ var noteTexts = []struct {
 	{NoteWaitsForBudget, "round {round} waits for {agent}: the budget of its owner stops it"},
 	{NoteWaitsForAgent, "round {round} waits for {agent}"},
 	{NoteGathers, "{ready} agents are ready; {playing} still play elsewhere"},
+	{NotePlaysElsewhere, "round {round} waits for {agent}, which plays elsewhere"},
+	{NoteNotOffered, "needs {least} idle agents, has {has}; these do not list {league} in their health checks: {agents}"},
 	{NoteGameFailed, "the rules of the game failed in match {match_id}: {fault}"},
 }
+
+const noteUntil = ", until {until} at the latest"
 
 // NoteCodes lists the kinds of notes.
 func NoteCodes() []NoteCode {
@@ -222,6 +230,10 @@ type NoteParams struct {
 	Playing  *int     `json:"playing,omitempty" doc:"Agents that still play elsewhere."`
 	MatchID  *string  `json:"match_id,omitempty" doc:"The match whose game failed."`
 	Fault    *string  `json:"fault,omitempty" doc:"The error of the game, in English."`
+	League   *string  `json:"league,omitempty" doc:"The capability that health checks have to list."`
+	Agents   *string  `json:"agents,omitempty" doc:"The names of up to three agents whose health checks do not, then … for more."`
+	// Until is in UTC, to the second.
+	Until *time.Time `json:"until,omitempty" doc:"When their matches elsewhere end at the latest."`
 }
 
 // String returns the note in English.
@@ -236,7 +248,11 @@ func (n Note) String() string {
 	}
 	for _, t := range noteTexts {
 		if t.code == n.Code {
-			return strings.NewReplacer(pairs...).Replace(t.text)
+			text := t.text
+			if n.Params.Until != nil {
+				text += noteUntil
+			}
+			return strings.NewReplacer(pairs...).Replace(text)
 		}
 	}
 	return string(n.Code)
@@ -284,9 +300,36 @@ func WaitsForBudgetNote(round int, agent string) Note {
 }
 
 // GathersNote is the note of an elimination that waits for agents whose matches
-// elsewhere are about to end.
-func GathersNote(ready, playing int) Note {
-	return Note{NoteGathers, NoteParams{Ready: &ready, Playing: &playing}}
+// elsewhere end at a time at the latest.
+func GathersNote(ready, playing int, until time.Time) Note {
+	return Note{NoteGathers, NoteParams{Ready: &ready, Playing: &playing, Until: noteTime(until)}}
+}
+
+// PlaysElsewhereNote is the note of a season that waits for an agent whose matches
+// elsewhere end at a time at the latest.
+func PlaysElsewhereNote(round int, agent string, until time.Time) Note {
+	return Note{NotePlaysElsewhere, NoteParams{Round: &round, Agent: &agent, Until: noteTime(until)}}
+}
+
+func noteTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Second)
+	return &t
+}
+
+// maxNotedAgents is the number of agents that a note names.
+const maxNotedAgents = 3
+
+// NotOfferedNote is the note of a season or a league that has too few agents while the
+// health checks of others, by name, do not list the league.
+func NotOfferedNote(least, has int, league string, names []string) Note {
+	if len(names) > maxNotedAgents {
+		names = append(slices.Clone(names[:maxNotedAgents]), "…")
+	}
+	agents := strings.Join(names, ", ")
+	return Note{NoteNotOffered, NoteParams{Least: &least, Has: &has, League: &league, Agents: &agents}}
 }
 
 // GameFailedNote is the note of a league that was paused because its game failed.

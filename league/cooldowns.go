@@ -103,14 +103,22 @@ func (r roster) nextReady() (next time.Time) {
 
 // note describes why a ladder has too few idle agents, or nothing if that is only a matter
 // of its pace.
-func (r roster) note() arena.Note {
+func (r roster) note(league string) arena.Note {
 	switch have := len(r.idle) + len(r.busy) + len(r.cooling); {
 	case have < 2:
-		return arena.NeedsAgentsNote(2, len(r.idle))
+		return r.needs(league, 2, len(r.idle))
 	case len(r.cooling) > len(r.budget):
 		return arena.Note{}
 	}
 	return arena.BudgetsStopNote(2, len(r.idle), len(r.budget))
+}
+
+// needs is the note of a league that has too few agents.
+func (r roster) needs(league string, least, has int) arena.Note {
+	if len(r.silent) > 0 {
+		return arena.NotOfferedNote(least, has, league, r.silent)
+	}
+	return arena.NeedsAgentsNote(least, has)
 }
 
 // recently is how far back a league without a pace looks for the last match of each

@@ -36,6 +36,7 @@ type SchedulerStore interface {
 	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
 	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error)
 	LiveMatches(ctx context.Context, league string) ([]arena.Match, error)
+	RunningMatches(ctx context.Context, agentIDs []string) ([]arena.Match, error)
 	Meetings(ctx context.Context, league string, since time.Time) ([]arena.Meeting, error)
 	OwnerLinks(ctx context.Context, ownerIDs []string, kinds []arena.UnratedReason) ([]arena.OwnerLink, error)
 	NoShows(ctx context.Context, league string, agentIDs []string) ([]arena.NoShow, error)
@@ -139,7 +140,7 @@ func (s *Scheduler) Tick(ctx context.Context) error {
 		return nil
 	}
 	order(running, s.o.Rand)
-	t := &tick{Options: s.o, now: s.o.Now(), taken: map[string]int{}, came: map[string]time.Time{}, uses: map[string]arena.DayUse{}, zones: arena.Zones{}}
+	t := &tick{Options: s.o, now: s.o.Now(), taken: map[string]int{}, due: map[string]time.Time{}, came: map[string]time.Time{}, uses: map[string]arena.DayUse{}, zones: arena.Zones{}}
 	if err := t.reserveSeats(ctx); err != nil {
 		return err
 	}
@@ -180,6 +181,7 @@ type tick struct {
 	Options
 	now   time.Time
 	taken map[string]int          // seats of agents in matches that are about to start, or kept for one
+	due   map[string]time.Time    // latest end of such a match, by agent
 	came  map[string]time.Time    // leagues whose schedule has had an occurrence, with the one after it
 	uses  map[string]arena.DayUse // of today, of the agents with a budget that were looked at
 	zones arena.Zones
@@ -200,6 +202,7 @@ func (t *tick) reserveSeats(ctx context.Context) error {
 			for _, seat := range m.Seats {
 				if m.StartsAt.Sub(t.now) <= reserve {
 					t.taken[seat.AgentID]++
+					t.due[seat.AgentID] = later(t.due[seat.AgentID], m.LatestEnd())
 				}
 			}
 		}
@@ -207,6 +210,34 @@ func (t *tick) reserveSeats(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// playsUntil returns when the matches that agents have now end at the latest; zero: not
+// known.
+func (t *tick) playsUntil(ctx context.Context, agents ...arena.Agent) (until time.Time, err error) {
+	ids := make([]string, len(agents))
+	for i, a := range agents {
+		ids[i] = a.ID
+		until = later(until, t.due[a.ID])
+	}
+	running, err := t.Store.RunningMatches(ctx, ids)
+	if err != nil {
+		return until, fmt.Errorf("read what agents play: %w", err)
+	}
+	for _, m := range running {
+		until = later(until, m.LatestEnd())
+	}
+	if !until.After(t.now) { // something has interrupted them
+		return time.Time{}, nil
+	}
+	return until, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // hasSeat reports whether an agent could take one more seat now.
@@ -219,6 +250,7 @@ type roster struct {
 	idle    []arena.Agent        // now
 	busy    []arena.Agent        // when they are done with what they play
 	cooling []arena.Agent        // when their budget and the league's pace let them
+	silent  []string             // names of active agents whose health does not list the league
 	until   map[string]time.Time // when that is, by id; zero: not known
 	budget  map[string]bool      // whether it is the budget, by id
 	last    map[string]time.Time // when agents last played in the league
@@ -229,7 +261,9 @@ type roster struct {
 func (t *tick) eligible(ctx context.Context, l arena.League, entered []arena.Agent) (r roster, err error) {
 	for _, a := range entered {
 		switch {
-		case a.StatusAt(t.now) != arena.AgentActive || !a.Plays(l.Slug):
+		case a.StatusAt(t.now) != arena.AgentActive:
+		case !a.Plays(l.Slug):
+			r.silent = append(r.silent, a.Name)
 		case !t.hasSeat(a):
 			r.busy = append(r.busy, a)
 		default:
@@ -308,7 +342,7 @@ func (t *tick) ladder(ctx context.Context, l arena.League) error {
 	}
 	next := r.nextReady()
 	if len(r.idle) < 2 { // most ticks end here: spare the store the queries
-		return t.starve(ctx, l, r.note(), len(r.busy), next)
+		return t.starve(ctx, l, r.note(l.Slug), len(r.busy), next)
 	}
 	in := format.LadderInput{Now: t.now, Rated: l.Settings.Rated, Filler: l.Settings.PaceInForce().UnratedFiller, Busy: len(r.busy), Patience: t.Patience}
 	if in.Meetings, err = t.Store.Meetings(ctx, l.Slug, t.now.Add(-format.MeetingWindow)); err != nil {

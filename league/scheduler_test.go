@@ -338,6 +338,36 @@ func TestScheduler_elimination(t *testing.T) {
 		name string
 		l    arena.League
 	}{{"without a schedule", royale()}, {"with a schedule", royale(hourly)}} {
+		t.Run("is not starved by a ladder: "+kind.name, func(t *testing.T) {
+			t.Parallel()
+			slow := func(l *arena.League) { l.Settings.TimeLimit = time.Minute }
+			w := newWorld([]arena.League{ladderLeague(slow), kind.l}, "a", "b", "c", "d")
+			w.league("royale").NextRunAt = noon.Add(time.Second)
+			w.league("royale").Settings.MinSeats = 4
+			w.league("royale").Status = arena.LeaguePaused
+			s := w.scheduler(t)
+			w.tick(t, s)
+			w.start() // two duels
+			w.league("royale").Status = arena.LeagueRunning
+			w.now = noon.Add(2 * time.Second)
+			want(t, w.tick(t, s))
+			for n := range 2 { // they last longer than the pause, and do not end together
+				w.now = w.now.Add(2 * time.Minute)
+				m := &w.matches[n]
+				m.Status, m.FinishedAt = arena.MatchFinished, w.now
+				for _, seat := range m.Seats {
+					w.agent(seat.AgentID).Running = 0
+				}
+				if n == 0 {
+					want(t, w.tick(t, s)) // nor may the ladder take the two that are free
+					if note := w.league("royale").Note; note.String() != "2 agents are ready; 2 still play elsewhere, until 2026-11-21T12:05:00Z at the latest" {
+						t.Errorf("note %q", note)
+					}
+				}
+			}
+			want(t, w.tick(t, s), "royale: a b c d")
+		})
+
 		t.Run("waits for agents that play elsewhere: "+kind.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld([]arena.League{ladderLeague(), kind.l}, "a", "b", "c", "d", "e")

@@ -108,7 +108,7 @@ func (t *tick) begin(ctx context.Context, s *season) (begun bool, err error) {
 		return false, err
 	}
 	if least := format.Of(l.Settings.Format).MinEntrants; len(fresh.Entrants) < least {
-		return false, t.note(ctx, l, arena.NeedsAgentsNote(least, len(fresh.Entrants)), time.Time{})
+		return false, t.note(ctx, l, s.needs(l.Slug, least, len(fresh.Entrants)), time.Time{})
 	}
 	fresh, err = t.Store.StartSeason(ctx, fresh)
 	if arena.CodeOf(err) == arena.CodeConflict {
@@ -178,10 +178,10 @@ func (t *tick) advance(ctx context.Context, s *season) (step, error) {
 	if err := t.order(ctx, s, &st); err != nil {
 		return st, err
 	}
-	if st.Finish == nil {
-		t.seat(s, &st)
+	if st.Finish != nil {
+		return st, nil
 	}
-	return st, nil
+	return st, t.seat(ctx, s, &st)
 }
 
 // comeAndGo adds the agents that have entered the league and marks those that
@@ -290,6 +290,9 @@ func (t *tick) order(ctx context.Context, s *season, st *step) error {
 		st.Finish = &arena.SeasonEnd{At: t.now, Table: format.Table(state)}
 		return nil
 	}
+	if p := ordered.Note.Params; ordered.Note.Code == arena.NoteNeedsAgents {
+		ordered.Note = s.needs(s.league.Slug, *p.Least, *p.Has)
+	}
 	st.note, st.next = cmp.Or(st.note, ordered.Note), sooner(st.next, ordered.NextAt)
 	if due, err := t.roundDue(ctx, s, ordered.Pairings); err != nil || !due {
 		return err
@@ -314,15 +317,18 @@ func sooner(a, b time.Time) time.Time {
 
 // seat chooses matches for the open pairings whose agents all have a free
 // seat. Where one of them is still busy, it keeps a seat of each, so that no
-// league that looks later takes it.
-func (t *tick) seat(s *season, st *step) {
+// league that looks later takes it, and notes until when.
+func (t *tick) seat(ctx context.Context, s *season, st *step) error {
 	kept := map[string]bool{}
+	var waits arena.Note
+	var until time.Time
 	for i := range s.pairings {
 		p := &s.pairings[i]
 		if !p.Open() || p.MatchID != "" {
 			continue
 		}
 		all, free := true, true
+		var busy []arena.Agent
 		for _, id := range p.Agents {
 			a, there := s.present[id]
 			_, cooling := s.until[id] // too long to keep the others' seats
@@ -330,6 +336,9 @@ func (t *tick) seat(s *season, st *step) {
 				_, cooling = t.cooldownOf(a, s.league.Settings) // by other matches of this tick
 			}
 			all, free = all && there && !cooling, free && !kept[id] && t.hasSeat(a)
+			if !kept[id] && !t.hasSeat(a) && !s.plays(id) {
+				busy = append(busy, a)
+			}
 		}
 		if !all {
 			continue
@@ -339,6 +348,13 @@ func (t *tick) seat(s *season, st *step) {
 				t.taken[id]++
 			}
 			kept[id] = kept[id] || !free
+		}
+		if len(busy) > 0 && waits.Code == "" {
+			var err error
+			if until, err = t.playsUntil(ctx, busy...); err != nil {
+				return err
+			}
+			waits = arena.PlaysElsewhereNote(p.Round, busy[0].Name, until)
 		}
 		if !free {
 			continue
@@ -352,6 +368,17 @@ func (t *tick) seat(s *season, st *step) {
 		})
 		st.Pairings = append(st.Pairings, *p)
 	}
+	if st.note.Code == "" && waits.Code != "" {
+		st.note, st.next = waits, until
+	}
+	return nil
+}
+
+// plays reports whether an agent has a match in the season that is not over.
+func (s *season) plays(agentID string) bool {
+	return slices.ContainsFunc(s.pairings, func(p arena.Pairing) bool {
+		return p.Open() && p.MatchID != "" && slices.Contains(p.Agents, agentID)
+	})
 }
 
 // apply stores a step, then makes the matches that pairings have been given.

@@ -11,9 +11,9 @@ import (
 )
 
 // gathers reports whether an elimination orders its next match now or else, where
-// it is known, why not and when it looks again. A match that is due waits for agents
-// that still play elsewhere, for EliminationPause at most, and keeps a seat of
-// each idle one, so that the field is complete.
+// it is known, why not and when it looks again. A match that is due keeps a seat of
+// each idle agent until enough of those that play elsewhere are done, and then for
+// EliminationPause at most, so that the field is complete.
 func (t *tick) gathers(ctx context.Context, s *season) (now bool, note arena.Note, next time.Time, err error) {
 	if slices.ContainsFunc(s.pairings, arena.Pairing.Open) {
 		return false, s.league.Note, time.Time{}, nil
@@ -23,12 +23,17 @@ func (t *tick) gathers(ctx context.Context, s *season) (now bool, note arena.Not
 	if err != nil || !due {
 		return false, s.league.Note, since, err
 	}
-	playing, until := len(s.busy), since.Add(t.EliminationPause)
-	if playing > 0 && len(s.idle)+playing >= s.league.Settings.MinSeats && len(s.idle) < s.league.Settings.MaxSeats && t.now.Before(until) {
+	idle, playing, of := len(s.idle), len(s.busy), s.league.Settings
+	full := since.Add(t.EliminationPause)
+	if playing > 0 && idle+playing >= of.MinSeats && (idle < of.MinSeats || idle < of.MaxSeats && t.now.Before(full)) {
 		for id := range s.idle {
 			t.taken[id]++
 		}
-		return false, arena.GathersNote(len(s.idle), playing), until, nil
+		until, err := t.playsUntil(ctx, s.busy...)
+		if next = until; idle >= of.MinSeats {
+			next = full
+		}
+		return false, arena.GathersNote(idle, playing, until), next, err
 	}
 	if scheduled {
 		now, err = t.occurrence(ctx, s.league)

@@ -139,6 +139,15 @@ func (w *world) LiveMatches(ctx context.Context, slug string) ([]arena.Match, er
 	return slices.DeleteFunc(all, func(m arena.Match) bool { return m.Status.Over() }), err
 }
 
+func (w *world) RunningMatches(_ context.Context, ids []string) (running []arena.Match, err error) {
+	for _, m := range w.matches {
+		if m.Status == arena.MatchRunning && slices.ContainsFunc(m.Seats, func(s arena.Seat) bool { return slices.Contains(ids, s.AgentID) }) {
+			running = append(running, m)
+		}
+	}
+	return running, nil
+}
+
 func (w *world) Meetings(_ context.Context, slug string, since time.Time) (met []arena.Meeting, err error) {
 	for _, m := range w.matches {
 		if m.League == slug && len(m.Seats) == 2 && !m.CreatedAt.Before(since) {

@@ -373,6 +373,24 @@ func (s *Matches) LiveMatches(ctx context.Context, league string) ([]arena.Match
 	return matches, s.wrap(err, "read live matches of league %s", league)
 }
 
+// RunningMatches returns the running matches in which agents have a seat that plays.
+func (s *Matches) RunningMatches(ctx context.Context, agentIDs []string) (matches []arena.Match, err error) {
+	err = s.view(ctx, func(q db.Querier) error {
+		matches = nil
+		for part := range slices.Chunk(agentIDs, db.MaxIDs) {
+			var c db.Clauses
+			db.In(&c, "p.agent_id", part)
+			running, err := loadMatches(ctx, q, ` WHERE m.id IN (SELECT p.match_id FROM seats p`+c.Where()+` AND p.playing = 1)`, c.Args...)
+			if err != nil {
+				return err
+			}
+			matches = append(matches, running...)
+		}
+		return nil
+	})
+	return matches, s.wrap(err, "read running matches of %d agents", len(agentIDs))
+}
+
 // EndMatch cancels a match that has not begun, or makes one void that is not
 // over, with the last event of its log and the audit entries about it. It ends
 // the lease of a running match. conflict: the match is over, or it has begun and

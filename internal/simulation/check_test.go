@@ -203,7 +203,7 @@ func (w *world) checkWithdrawals(matches map[string]arena.Match) {
 }
 
 // checkSchedules checks that each occurrence of a schedule has had its season or match,
-// soon and in the right zone.
+// soon and in the right zone, in spite of a ladder without a pace that has the same agents.
 func (w *world) checkSchedules(ctx context.Context, s *store.Store, matches map[string]arena.Match) error {
 	for _, l := range timetables() {
 		zone, err := time.LoadLocation(l.zone)

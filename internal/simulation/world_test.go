@@ -162,6 +162,7 @@ const (
 	night = "night"
 	four  = "four"
 	table = "table"
+	rush  = "rush" // without a pace, with agents that night needs
 )
 
 // timetable is when a league starts something.
@@ -200,7 +201,7 @@ func (w *world) populate(ctx context.Context, agents int) error {
 	leagues := []map[string]any{
 		questions(duel, "ladder", map[string]any{"break_seconds": 2}),
 		questions(cup, "swiss", map[string]any{"format_options": map[string]any{"rounds": 3, "forfeit_seconds": 60}}),
-		questions(night, "elimination", map[string]any{"rounds": nil, "max_rounds": 5, "min_seats": 4, "max_seats": 16}),
+		questions(night, "elimination", map[string]any{"rounds": nil, "max_rounds": 5, "min_seats": 9, "max_seats": 16}),
 		questions(table, "round_robin", map[string]any{"format_options": map[string]any{"forfeit_seconds": 60}}),
 		{"slug": four, "title": four, "game": map[string]any{"name": "connect_four", "games_per_match": 2}, "format": "ladder", "rounds": nil, "time_limit_seconds": 5, "rated": true, "visibility": "sealed", "pace": map[string]any{"matches_per_day": 6, "pause_seconds": 600}},
 	}
@@ -215,6 +216,10 @@ func (w *world) populate(ctx context.Context, agents int) error {
 			return err
 		}
 		slugs = append(slugs, l["slug"].(string))
+	}
+	paceless := questions(rush, "ladder", map[string]any{"rounds": 5, "break_seconds": 60, "pace": map[string]any{"matches_per_day": 0, "pause_seconds": 0, "unrated_filler": true}})
+	if err := admin.Call(ctx, http.MethodPost, "/v1/leagues", paceless, nil); err != nil {
+		return err
 	}
 	var farm string // the token of the owner of all farmers
 	for i := range agents {
@@ -232,6 +237,9 @@ func (w *world) populate(ctx context.Context, agents int) error {
 			farm = owner
 		}
 		enters := slices.Compact([]string{slugs[i%len(slugs)], slugs[i/len(slugs)%len(slugs)]})
+		if enters[0] == night {
+			enters = append(enters, rush)
+		}
 		if err := a.register(ctx, owner, enters); err != nil {
 			return err
 		}
@@ -240,7 +248,7 @@ func (w *world) populate(ctx context.Context, agents int) error {
 			w.wg.Go(func() { a.fetch(w.living) })
 		}
 	}
-	for _, slug := range slugs {
+	for _, slug := range append(slugs, rush) {
 		if err := admin.Call(ctx, http.MethodPost, "/v1/leagues/"+slug+"/start", nil, nil); err != nil {
 			return err
 		}
@@ -250,7 +258,7 @@ func (w *world) populate(ctx context.Context, agents int) error {
 
 // settle ends all leagues and waits until no match is open.
 func (w *world) settle(ctx context.Context) error {
-	for _, slug := range []string{duel, cup, night, four, table} {
+	for _, slug := range []string{duel, cup, night, four, table, rush} {
 		if err := w.api(adminToken).Call(ctx, http.MethodPost, "/v1/leagues/"+slug+"/pause", nil, nil); err != nil {
 			return err
 		}

@@ -24,9 +24,6 @@ func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
 		return h
 	}
 	h.OK, h.MaxConcurrent, h.Capabilities = true, s.maxConcurrent, s.leagues
-	if h.Capabilities == nil {
-		h.Capabilities = a.Leagues
-	}
 	return h
 }
 

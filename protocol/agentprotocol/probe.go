@@ -62,7 +62,7 @@ func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
 }
 
 // leaguesOf returns the leagues that an agent plays: those that it entered and
-// its capabilities cover, and those that it names.
+// its capabilities cover, and those that it names; its capabilities if there are none.
 func leaguesOf(capabilities, entered []string) []string {
 	leagues := []string{}
 	add := func(slug string) {
@@ -79,6 +79,9 @@ func leaguesOf(capabilities, entered []string) []string {
 		if slug, ok := strings.CutPrefix(c, actionRound+"/"); ok && slug != "" && slug != "*" {
 			add(slug)
 		}
+	}
+	if len(leagues) == 0 {
+		return capabilities // it plays none of them; without capabilities it plays all
 	}
 	return leagues
 }

@@ -391,15 +391,15 @@ func TestDriver_Probe(t *testing.T) {
 		atOnce int
 	}{
 		{200, said(`{"status":"ok","capabilities":["sums"],"max_concurrent":3,"avg_latency_ms":250}`), "", []string{"sums"}, 3},
-		{200, said(`{"status":"ok"}`), "", []string{"trivia"}, 1},
-		{200, said(`{"status":"ok","max_concurrent":1e9}`), "", []string{"trivia"}, 1000},
-		{200, `{"status":"success","body":{"status":"tired"}}`, "not_ok", []string{"trivia"}, 1},
-		{200, said(`I feel fine, thank you`), "", []string{"trivia"}, 1},
-		{200, failed("Unsupported protocol"), "every_way_refused", []string{"trivia"}, 1},
-		{200, `{"status":"error","message":"no sources"}`, "every_way_refused", []string{"trivia"}, 1},
-		{200, `{"answer":"x"}`, "bad_json", []string{"trivia"}, 1},
-		{500, ``, "status_500", []string{"trivia"}, 1},
-		{404, `{"status":"success"}`, "status_404", []string{"trivia"}, 1},
+		{200, said(`{"status":"ok"}`), "", nil, 1},
+		{200, said(`{"status":"ok","max_concurrent":1e9}`), "", nil, 1000},
+		{200, `{"status":"success","body":{"status":"tired"}}`, "not_ok", nil, 1},
+		{200, said(`I feel fine, thank you`), "", nil, 1},
+		{200, failed("Unsupported protocol"), "every_way_refused", nil, 1},
+		{200, `{"status":"error","message":"no sources"}`, "every_way_refused", nil, 1},
+		{200, `{"answer":"x"}`, "bad_json", nil, 1},
+		{500, ``, "status_500", nil, 1},
+		{404, `{"status":"success"}`, "status_404", nil, 1},
 	} {
 		b := newBob(t, "", func(int, received) (int, string) { return c.status, c.reply })
 		h := newDriver(t, newMemoryStore()).Probe(t.Context(), arena.Agent{ID: "ag_1", Endpoint: b.URL + "/agora", Leagues: []string{"trivia"}})

@@ -27,11 +27,11 @@ const awayDetail = "the agent has not asked for a task within the last minute"
 // Probe checks whether an agent can play, by one exchange under the document
 // "Agora Arena Health": the very request of a match with another body. An
 // agent that refuses the document is healthy if it accepted a task in some way
-// before, or accepts a practice task in one now; it plays the leagues that it
-// has entered. An agent without an endpoint is healthy
+// before, or accepts a practice task in one now; it names no leagues, so
+// that it plays all that it enters. An agent without an endpoint is healthy
 // while it polls. Probe counts nothing: Failures and Successes stay 0.
 func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
-	h := arena.Health{CheckedAt: d.o.Now(), Capabilities: a.Leagues, MaxConcurrent: 1}
+	h := arena.Health{CheckedAt: d.o.Now(), MaxConcurrent: 1}
 	if a.Endpoint == "" {
 		d.probeBase(ctx, a, &h)
 	} else {

@@ -81,13 +81,20 @@ const intentPrefix = "arena."
 // hyphens of the slug become underscores.
 func IntentOf(league string) string { return intentPrefix + strings.ReplaceAll(league, "-", "_") }
 
-// Leagues returns the leagues that the manifest's intents name.
+// Leagues returns the leagues that the manifest's intents name, or the intents if they
+// name none of these.
 func (m Manifest) Leagues(leagues []string) []string {
 	found := []string{}
 	for _, l := range leagues {
 		if m.Offers(IntentOf(l)) {
 			found = append(found, l)
 		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	for _, i := range m.Intents { // it plays none of them, and not all
+		found = append(found, i.ID)
 	}
 	return found
 }

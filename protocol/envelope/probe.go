@@ -9,11 +9,10 @@ import (
 
 // Probe returns an agent's health from its activity at the relay: it is well when
 // it has polled or posted within the last minute. Its capabilities are the
-// leagues that its manifest names, or without a manifest those that it has
-// entered. It counts nothing: Failures and Successes stay 0. The caller must check
+// leagues that its manifest names; without a manifest it has none. It counts nothing: Failures and Successes stay 0. The caller must check
 // that the agent has proved its key.
 func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
-	h := arena.Health{CheckedAt: d.now(), MaxConcurrent: 1, Capabilities: a.Leagues}
+	h := arena.Health{CheckedAt: d.now(), MaxConcurrent: 1}
 	key, err := d.log.store.RelayKey(ctx, a.PublicKey)
 	if err != nil {
 		h.Reason, h.Detail = "relay_failed", "the arena's relay could not be asked"

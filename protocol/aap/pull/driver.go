@@ -132,7 +132,7 @@ func replyTo(t arena.PulledTask) arena.Reply {
 // interval of health checks, or is at work on a task.
 func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
 	now := d.hub.o.Now()
-	h := arena.Health{CheckedAt: now, Capabilities: a.Leagues, MaxConcurrent: max(1, a.PullConcurrent)}
+	h := arena.Health{CheckedAt: now, MaxConcurrent: max(1, a.PullConcurrent)}
 	present, err := d.hub.presentAt(ctx, a.ID, now)
 	switch {
 	case err != nil: // not the agent's fault

@@ -34,6 +34,13 @@ describe('the note of a league', () => {
     );
   });
 
+  it('says until when agents play elsewhere', () => {
+    const note_params = { round: 2, agent: 'Ann', until: '2026-11-21T12:00:00Z' };
+    expect(noteText({ note: 'round 2 …', note_code: 'plays_elsewhere', note_params })).toMatch(
+      /^round 2 waits for Ann, still playing elsewhere, until .*:00:00.* at the latest$/,
+    );
+  });
+
   it('is shown as it came without a code, or with one of a newer server', () => {
     expect(noteText({ note: 'round 2 waits for Ann' })).toBe('round 2 waits for Ann');
     expect(noteText({ note: 'waits for rain', note_code: 'rain' })).toBe('waits for rain');

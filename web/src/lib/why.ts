@@ -1,6 +1,7 @@
 // Reasons of the server in the reader's words, by their codes. One without a
 // code, or with a code that is not known here, is shown as it came.
-import { tx, type Params } from './i18n';
+import { clockTime } from './format';
+import { t, tx, words, type Params } from './i18n';
 
 /** Why a match is void or canceled. */
 export const voidText = (reason = '', code?: string): string => (code ? tx(`void.${code}`, reason, { reason }) : reason);
@@ -9,5 +10,8 @@ export const voidText = (reason = '', code?: string): string => (code ? tx(`void
 export type Noted = { note?: string; note_code?: string; note_params?: Params };
 
 /** Why a league is not pairing. */
-export const noteText = ({ note = '', note_code, note_params = {} }: Noted): string =>
-  note_code ? tx(`note.${note_code}`, note, note_params) : note;
+export const noteText = ({ note = '', note_code, note_params = {} }: Noted): string => {
+  const text = note_code ? tx(`note.${note_code}`, note, note_params) : note;
+  const until = Date.parse(String(note_params['until'] ?? ''));
+  return text === note || Number.isNaN(until) ? text : t('note.until', { note: text, time: clockTime(until, words.language) });
+};

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Agent } from '$lib/api/contract';
 import { texts } from '$lib/i18n/console.en';
-import { reasonKey, stepsOf, STEPS } from './check';
+import { notListed, reasonKey, stepsOf, STEPS } from './check';
 
 const checked = (reason: string, capabilities: string[] = [], leagues: string[] = [], protocol: Agent['protocol'] = 'aap') => ({
   leagues,
@@ -24,6 +24,10 @@ describe('the steps of an endpoint test', () => {
   });
   it('all pass when the agent is healthy and plays where it entered', () =>
     expect(stepsOf(checked('', ['trivia', 'cup'], ['trivia'])).every((s) => s.state === 'passed')).toBe(true));
+  it('asks for no league of an agent that lists none', () => {
+    expect(notListed(checked('', [], ['trivia']))).toEqual([]);
+    expect(notListed(checked('', ['cup'], ['trivia', 'cup']))).toEqual(['trivia']);
+  });
   it.each([
     ['refused', 'fsssss'],
     ['dns', 'fsssss'],

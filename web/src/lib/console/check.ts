@@ -45,12 +45,16 @@ const FAILS_AT: Readonly<Record<string, StepName>> = {
 /** The step at which a check fails with this reason; everything else is a failure to reach it. */
 const stepOf = (reason: string): StepName => FAILS_AT[reason] ?? (/^status_\d+$/.test(reason) ? 'status' : 'reached');
 
+/** Those of an agent's leagues that its health check does not list. One that lists none plays in all. */
+export const notListed = ({ health: { ok, capabilities }, leagues }: Pick<Agent, 'health' | 'leagues'>): string[] =>
+  ok && capabilities.length ? leagues.filter((slug) => !capabilities.includes(slug)) : [];
+
 export function stepsOf(agent: Pick<Agent, 'health' | 'leagues' | 'protocol' | 'pull'> | undefined): Step[] {
   const names = agent?.pull ? STEPS_OF_PULL : (STEPS_OF[agent?.protocol ?? 'aap'] ?? STEPS);
   if (!agent?.health.checked_at) return names.map((name) => ({ name, state: 'waiting' }));
-  const { ok, reason = '', capabilities } = agent.health;
+  const { ok, reason = '' } = agent.health;
   if (ok) {
-    const missing = agent.leagues.filter((slug) => !capabilities.includes(slug));
+    const missing = notListed(agent);
     return names.map((name) =>
       name === 'leagues' && missing.length ? { name, state: 'failed', reason: 'not_declared', missing } : { name, state: 'passed' },
     );

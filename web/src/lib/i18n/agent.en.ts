@@ -112,7 +112,8 @@ export const texts = {
   'agent.no_shows.none': 'None in its last 20 matches of any league.',
   'agent.no_shows.count': '{n} in its last 20 matches',
   'agent.no_shows.until': 'not paired there for {time}',
-  'agent.no_shows.hint': 'Answers of 503 or 429, and matches that its owner withdrew it from after the pairing. They cost no rating; three suspend pairing.',
+  'agent.no_shows.hint':
+    'Answers of 503 or 429, and matches that its owner withdrew it from after the pairing. They cost no rating; three suspend pairing.',
 } as const;
 
 words.add(texts, () => import('./agent.es'));

@@ -114,5 +114,6 @@ export const texts: Translation<typeof en> = {
   'agent.no_shows.none': 'Ninguna en sus últimas 20 partidas de cada liga.',
   'agent.no_shows.count': '{n} en sus últimas 20 partidas',
   'agent.no_shows.until': 'sin emparejar allí durante {time}',
-  'agent.no_shows.hint': 'Respuestas 503 o 429, y partidas de las que su propietario lo retiró tras el emparejamiento. No cuestan puntos; tres suspenden el emparejamiento.',
+  'agent.no_shows.hint':
+    'Respuestas 503 o 429, y partidas de las que su propietario lo retiró tras el emparejamiento. No cuestan puntos; tres suspenden el emparejamiento.',
 };

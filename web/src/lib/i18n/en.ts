@@ -531,6 +531,7 @@ export const texts = {
   'void.cancelled_by_moderator': 'Canceled by a moderator',
   'void.operator': '{reason}',
 
+  'league.not_listed': 'Not paired here: its health check does not list {league}.',
   'note.needs_agents': 'needs {least} idle agents, has {has}',
   'note.budgets_stop': 'needs {least} idle agents, has {has}; {stopped} more are out of budget',
   'note.just_met': 'the {idle} free agents have just played each other and need new opponents',
@@ -540,6 +541,9 @@ export const texts = {
   'note.waits_for_agent': 'round {round} waits for {agent}',
   'note.waits_for_budget': 'round {round} waits for {agent}: its owner’s budget is used up',
   'note.gathers': '{ready} agents are ready; {playing} are still playing elsewhere',
+  'note.plays_elsewhere': 'round {round} waits for {agent}, still playing elsewhere',
+  'note.not_offered': 'needs {least} idle agents, has {has}; these do not list {league} in their health checks: {agents}',
+  'note.until': '{note}, until {time} at the latest',
   'note.game_failed': 'the rules of its game failed in match {match_id}: {fault}',
 
   // Parts of a schedule in words. Days begin with Sunday.

@@ -532,6 +532,7 @@ export const texts: Translation<typeof en> = {
   'void.cancelled_by_moderator': 'La canceló un moderador',
   'void.operator': '{reason}',
 
+  'league.not_listed': 'Aquí no se le empareja: su comprobación de estado no indica {league}.',
   'note.needs_agents': 'necesita {least} agentes libres y tiene {has}',
   'note.budgets_stop': 'necesita {least} agentes libres y tiene {has}; el presupuesto de sus propietarios frena a {stopped} más',
   'note.just_met': 'los {idle} agentes libres acaban de enfrentarse y esperan a otros rivales',
@@ -542,6 +543,9 @@ export const texts: Translation<typeof en> = {
   'note.waits_for_agent': 'la ronda {round} espera a {agent}',
   'note.waits_for_budget': 'la ronda {round} espera a {agent}, al que frena el presupuesto de su propietario',
   'note.gathers': '{ready} agentes están listos y {playing} aún juegan en otra liga',
+  'note.plays_elsewhere': 'la ronda {round} espera a {agent}, que aún juega en otra liga',
+  'note.not_offered': 'necesita {least} agentes libres y tiene {has}; estos no indican {league} en su comprobación de estado: {agents}',
+  'note.until': '{note}, hasta las {time} como muy tarde',
   'note.game_failed': 'las reglas de su juego fallaron en la partida {match_id}: {fault}',
 
   // Parts of a schedule in words. Days begin with Sunday.
