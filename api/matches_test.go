@@ -166,7 +166,7 @@ func TestAPI_listMatches(t *testing.T) {
 // What is secret until the round closes has "SECRET" in it.
 func (w *world) play(id string) (arena.Lease, arena.Match) {
 	w.t.Helper()
-	claimed, err := w.store.Matches.ClaimMatches(w.t.Context(), "nd_runner", time.Minute, 1)
+	claimed, err := w.store.Matches.ClaimMatches(w.t.Context(), "nd_runner", time.Minute, 1, nil)
 	if err != nil || len(claimed) != 1 || claimed[0].ID != id {
 		w.t.Fatalf("claimed %v, %v", claimed, err)
 	}

@@ -39,7 +39,7 @@ func (w *world) crowdWith(judge string, accounts bool, agents ...string) (arena.
 	}
 	_, err := w.store.Matches.CreateMatch(ctx, m, arena.Event{MatchID: m.ID, At: testNow, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)})
 	w.ok(err)
-	claimed, err := w.store.Matches.ClaimMatches(ctx, "nd_runner", time.Minute, 1)
+	claimed, err := w.store.Matches.ClaimMatches(ctx, "nd_runner", time.Minute, 1, nil)
 	w.ok(err)
 	lease := claimed[0].Lease
 	_, err = w.store.Matches.StartMatch(ctx, lease, m.Seats, testNow, nil, nil)

@@ -99,7 +99,7 @@ func (h *seasonWorld) play() (played int) {
 	h.t.Helper()
 	ctx := h.t.Context()
 	for {
-		claimed, err := h.store.Matches.ClaimMatches(ctx, "nd_1", time.Hour, 100)
+		claimed, err := h.store.Matches.ClaimMatches(ctx, "nd_1", time.Hour, 100, nil)
 		h.ok(err)
 		if len(claimed) == 0 {
 			return played
@@ -286,7 +286,7 @@ func TestScheduler_seasons_matchLeft(t *testing.T) {
 	t.Parallel()
 	h := newSeasonWorld(t, 2, arena.Settings{Format: arena.FormatKnockout})
 	h.tick()
-	claimed, err := h.store.Matches.ClaimMatches(t.Context(), "nd_1", time.Hour, 1)
+	claimed, err := h.store.Matches.ClaimMatches(t.Context(), "nd_1", time.Hour, 1, nil)
 	h.ok(err)
 	m := claimed[0]
 	stronger := slices.IndexFunc(m.Seats, func(s arena.Seat) bool { return s.AgentID == "a_1" })
@@ -375,7 +375,7 @@ func TestScheduler_seasons_finishedByHand(t *testing.T) {
 	t.Parallel()
 	h := newSeasonWorld(t, 6, arena.Settings{Format: arena.FormatRoundRobin})
 	h.tick()
-	claimed, err := h.store.Matches.ClaimMatches(t.Context(), "nd_1", time.Hour, 1)
+	claimed, err := h.store.Matches.ClaimMatches(t.Context(), "nd_1", time.Hour, 1, nil)
 	h.ok(err)
 	_, err = h.store.Leagues.UpdateLeague(t.Context(), h.slug, func(l *arena.League) error { l.Status = arena.LeagueFinished; return nil })
 	h.ok(err)

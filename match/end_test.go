@@ -21,7 +21,7 @@ func TestService_end(t *testing.T) {
 	}
 	waiting, running := schedule("m_waiting"), schedule("m_running")
 	f.ok(s.Cancel(t.Context(), admin, waiting.ID, ""))
-	claimed, err := f.store.Matches.ClaimMatches(t.Context(), "nd_1", time.Hour, 10)
+	claimed, err := f.store.Matches.ClaimMatches(t.Context(), "nd_1", time.Hour, 10, nil)
 	f.ok(err)
 	if len(claimed) != 1 || claimed[0].ID != running.ID {
 		t.Fatalf("claimed %+v", claimed)

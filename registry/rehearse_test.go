@@ -58,7 +58,7 @@ func TestService_Rehearse_busy(t *testing.T) {
 	m := arena.Match{ID: "m_1", League: "quiz", Status: arena.MatchScheduled, Seats: []arena.Seat{{AgentID: g.ID}}, CreatedAt: start, StartsAt: start}
 	_, err := s.store.Matches.CreateMatch(t.Context(), m, arena.Event{MatchID: m.ID, At: start, Type: arena.EventMatchScheduled, Body: []byte("{}")})
 	s.ok(err)
-	_, err = s.store.Matches.ClaimMatches(t.Context(), "nd_1", time.Minute, 1)
+	_, err = s.store.Matches.ClaimMatches(t.Context(), "nd_1", time.Minute, 1, nil)
 	s.ok(err)
 	_, _, err = s.Rehearse(t.Context(), alice(), g.ID, arena.RehearsalRequest{League: "quiz"})
 	s.fails(err, arena.CodeAgentNotReady)

@@ -195,7 +195,7 @@ func copyBetween(t *testing.T, a, b *store.Store) {
 		t.Errorf("the copy differs (-source +target):\n%s", diff)
 	}
 	// The copy is alive: a node goes on in the open round.
-	claimed, err := b.Matches.ClaimMatches(ctx, "nd_2", time.Hour, 1)
+	claimed, err := b.Matches.ClaimMatches(ctx, "nd_2", time.Hour, 1, nil)
 	if err != nil || len(claimed) != 1 || claimed[0].ID != "m_5" || !claimed[0].RoundOpen {
 		t.Errorf("claimed %+v (%v)", claimed, err)
 	}

@@ -47,7 +47,7 @@ func TestPostgres_frozenTransaction(t *testing.T) {
 	if _, l, err := awake.Matches.CreateAndClaim(t.Context(), m, e, "node", time.Second); err != nil || l != (arena.Lease{}) {
 		t.Errorf("the match is created with %+v (%v)", l, err)
 	}
-	if claimed, err := awake.Matches.ClaimMatches(t.Context(), "node", time.Second, 1); err != nil || len(claimed) != 1 {
+	if claimed, err := awake.Matches.ClaimMatches(t.Context(), "node", time.Second, 1, nil); err != nil || len(claimed) != 1 {
 		t.Errorf("the others claim %d matches (%v)", len(claimed), err)
 	}
 	_, err = tx.ExecContext(t.Context(), "SELECT 1")

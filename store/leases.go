@@ -10,6 +10,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store/internal/db"
+	"github.com/agora-arena/arena/store/internal/writer"
 )
 
 // claimLock is the key of claims, and the name of their lock in the cluster.
@@ -34,7 +35,10 @@ func (s *Matches) freeToPlay() string {
 // waiting first. Each claim raises the epoch, however
 // high it is. A due match is passed over, and becomes ready, while one of its
 // agents has no free seat; matches claimed in the same call count.
-func (s *Matches) ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error) {
+//
+// A node never takes over a match that it plays (plays, or nil for none): a lease
+// that has ended because the node could not renew it in time is renewed instead.
+func (s *Matches) ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int, plays func(arena.Lease) bool) ([]arena.Match, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
@@ -55,7 +59,19 @@ func (s *Matches) ClaimMatches(ctx context.Context, node string, ttl time.Durati
 		if ended, err = s.endedLeases(ctx, tx, limit); err != nil {
 			return err
 		}
-		var ids []string
+		var ids, own []string
+		ended = slices.DeleteFunc(ended, func(l endedLease) bool {
+			kept := plays != nil && plays(arena.Lease{MatchID: l.match, Node: l.node, Epoch: l.epoch})
+			if kept {
+				own = append(own, l.match)
+			}
+			return kept
+		})
+		if len(own) > 0 {
+			if _, err := s.renew(ctx, tx, node, own, ttl); err != nil {
+				return err
+			}
+		}
 		for _, l := range ended {
 			if err := s.claim(ctx, tx, l.match, node, ttl); err != nil {
 				return err
@@ -179,27 +195,32 @@ func millis(n int64) time.Duration {
 // claimed. It renews no other leases: the lease of an abandoned match must run
 // out.
 func (s *Matches) RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) (held []arena.Lease, err error) {
-	// Alone, and its rows in the order of their ids: it locks many.
-	ids := slices.Sorted(slices.Values(matchIDs))
-	err = s.writeAlone(ctx, node, func(ctx context.Context, tx *db.Tx) error {
-		held = nil
-		for part := range slices.Chunk(ids, db.MaxIDs) {
-			c := db.Clauses{Args: []any{ttl.Milliseconds(), node}}
-			db.In(&c, "m.id", part)
-			renewed, err := db.All(ctx, tx, func(r db.Row) (arena.Lease, error) {
-				l := arena.Lease{Node: node}
-				return l, r.Scan(&l.MatchID, &l.Epoch)
-			}, `UPDATE matches SET leased_until = `+s.d.Clock+` + $1 WHERE id IN (SELECT m.id FROM matches m`+c.Where()+`
-				AND m.node = $2 AND m.status = 'running' ORDER BY m.id`+s.d.Lock("m")+`)
-				AND node = $2 AND status = 'running' RETURNING id, epoch`, c.Args...)
-			if err != nil {
-				return err
-			}
-			held = append(held, renewed...)
-		}
-		return nil
-	})
+	// Alone, since it locks many rows, and before the writes that wait: behind them
+	// the leases would run out.
+	err = s.pool.Do(ctx, writer.Write[*matchWrite]{Key: node, Alone: true, First: true, Run: func(ctx context.Context, tx *db.Tx) (err error) {
+		held, err = s.renew(ctx, tx, node, matchIDs, ttl)
+		return err
+	}})
 	return held, s.wrap(err, "renew leases of node %s", node)
+}
+
+// renew locks the matches in the order of their ids.
+func (s *Matches) renew(ctx context.Context, tx *db.Tx, node string, matchIDs []string, ttl time.Duration) (held []arena.Lease, err error) {
+	for part := range slices.Chunk(slices.Sorted(slices.Values(matchIDs)), db.MaxIDs) {
+		c := db.Clauses{Args: []any{ttl.Milliseconds(), node}}
+		db.In(&c, "m.id", part)
+		renewed, err := db.All(ctx, tx, func(r db.Row) (arena.Lease, error) {
+			l := arena.Lease{Node: node}
+			return l, r.Scan(&l.MatchID, &l.Epoch)
+		}, `UPDATE matches SET leased_until = `+s.d.Clock+` + $1 WHERE id IN (SELECT m.id FROM matches m`+c.Where()+`
+			AND m.node = $2 AND m.status = 'running' ORDER BY m.id`+s.d.Lock("m")+`)
+			AND node = $2 AND status = 'running' RETURNING id, epoch`, c.Args...)
+		if err != nil {
+			return nil, err
+		}
+		held = append(held, renewed...)
+	}
+	return held, nil
 }
 
 // LastSeqs returns the number of the last event in the log of each of these matches. It

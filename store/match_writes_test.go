@@ -143,7 +143,7 @@ func openMatches(t *testing.T, s *store.Store, matches, seats int) []arena.Match
 		_, err := s.Matches.CreateMatch(ctx, m, arena.Event{At: at, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)})
 		check(t, err)
 	}
-	claimed, err := s.Matches.ClaimMatches(ctx, "nd_1", time.Hour, matches)
+	claimed, err := s.Matches.ClaimMatches(ctx, "nd_1", time.Hour, matches, nil)
 	check(t, err)
 	for _, m := range claimed {
 		_, err := s.Matches.OpenRound(ctx, m.Lease, arena.Round{No: 1, OpenedAt: at}, nil)

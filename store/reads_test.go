@@ -98,9 +98,11 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 		},
 		"next start":          func(ctx context.Context) error { return second(s.Matches.UntilStart(ctx)) },
 		"next end of a lease": func(ctx context.Context) error { return second(s.Matches.UntilLeaseEnd(ctx)) },
-		"due matches":         func(ctx context.Context) error { return second(s.Matches.ClaimMatches(ctx, "nd_1", time.Second, 1)) },
-		"season":              func(ctx context.Context) error { _, _, err := s.Leagues.Seasons(ctx, league, first); return err },
-		"calendar":            func(ctx context.Context) error { return second(s.Leagues.SeasonDays(ctx, now.Add(-time.Hour), now)) },
+		"due matches": func(ctx context.Context) error {
+			return second(s.Matches.ClaimMatches(ctx, "nd_1", time.Second, 1, nil))
+		},
+		"season":   func(ctx context.Context) error { _, _, err := s.Leagues.Seasons(ctx, league, first); return err },
+		"calendar": func(ctx context.Context) error { return second(s.Leagues.SeasonDays(ctx, now.Add(-time.Hour), now)) },
 		"pairing of a match": func(ctx context.Context) error {
 			_, _, err := s.Leagues.PairingOf(ctx, match)
 			return ignore(err, arena.CodeNotFound)

@@ -49,7 +49,7 @@ func benchMatches(b *testing.B, s *store.Store, matches, seats int) []arena.Matc
 		_, err := s.Matches.CreateMatch(ctx, m, arena.Event{At: at, Type: arena.EventMatchScheduled})
 		mustBench(b, err)
 	}
-	claimed, err := s.Matches.ClaimMatches(ctx, "nd", time.Hour, matches)
+	claimed, err := s.Matches.ClaimMatches(ctx, "nd", time.Hour, matches, nil)
 	mustBench(b, err)
 	if len(claimed) != matches {
 		b.Fatalf("%d of %d matches are claimed", len(claimed), matches)

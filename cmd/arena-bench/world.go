@@ -108,7 +108,7 @@ func (w *benchWorld) match(ctx context.Context, agents ...string) (id string, se
 	if _, err := w.Store.Matches.CreateMatch(ctx, m, e); err != nil {
 		return "", 0, err
 	}
-	claimed, err := w.Store.Matches.ClaimMatches(ctx, w.Node, time.Hour, 1)
+	claimed, err := w.Store.Matches.ClaimMatches(ctx, w.Node, time.Hour, 1, nil)
 	if err != nil || len(claimed) != 1 {
 		return "", 0, errors.Join(errors.New("the match cannot be claimed"), err)
 	}

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -77,8 +78,29 @@ func (f *Fleet) addConnecting(ctx context.Context, o Options, a *actor) error {
 	info.PublicKey = agent.PublicKey()
 	info.Prove = func(challenge string) string { return agentprotocol.SignChallenge(key, challenge) }
 	f.members = append(f.members, &member{Info: info})
-	f.run(o, a, func(*slog.Logger) error { return agent.Run(ctx) })
+	f.run(o, a, func(log *slog.Logger) error { return reconnect(ctx, log, agent.Run) })
 	return nil
+}
+
+// reconnectPause is the time before a replaced agent connects again.
+const reconnectPause = 5 * time.Second
+
+// reconnect runs an agent until ctx ends, also when the arena says that a newer
+// connection replaced its own. Nobody else has its key: a busy arena took an earlier
+// connection of this agent, which had given it up, for the newer one.
+func reconnect(ctx context.Context, log *slog.Logger, run func(context.Context) error) error {
+	for {
+		err := run(ctx)
+		if !errors.Is(err, agentprotocol.ErrReplaced) {
+			return err
+		}
+		log.WarnContext(ctx, "demo agent connects again", slog.Any("error", err))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(reconnectPause):
+		}
+	}
 }
 
 // addAsking starts an agent of two-party Agora that cannot be reached: it asks

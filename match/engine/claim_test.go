@@ -18,7 +18,7 @@ type idleStore struct {
 	claims int
 }
 
-func (w *idleStore) ClaimMatches(context.Context, string, time.Duration, int) ([]arena.Match, error) {
+func (w *idleStore) ClaimMatches(context.Context, string, time.Duration, int, func(arena.Lease) bool) ([]arena.Match, error) {
 	w.claims++
 	return nil, nil
 }

@@ -23,11 +23,11 @@ type maker struct {
 
 func (k *maker) use(o *engine.Options) { o.Store = k }
 
-func (k *maker) ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error) {
+func (k *maker) ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int, plays func(arena.Lease) bool) ([]arena.Match, error) {
 	if !k.claims {
 		return nil, nil
 	}
-	return k.Store.ClaimMatches(ctx, node, ttl, limit)
+	return k.Store.ClaimMatches(ctx, node, ttl, limit, plays)
 }
 
 func (k *maker) CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
@@ -111,7 +111,7 @@ func TestEngine_Create_waits(t *testing.T) {
 		}, "plain"},
 		"an agent has no free seat": {impatient, func(b *bench, _ *node, _ *maker) {
 			b.match()
-			claimed, err := b.store.Matches.ClaimMatches(b.t.Context(), "n0", time.Hour, 1)
+			claimed, err := b.store.Matches.ClaimMatches(b.t.Context(), "n0", time.Hour, 1, nil)
 			b.ok(err)
 			if len(claimed) != 1 {
 				b.t.Fatal("nothing to claim")

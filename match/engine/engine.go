@@ -19,7 +19,7 @@ import (
 // was performed before, so it is safe to repeat after arena.CodeUnavailable,
 // which leaves open whether the operation was performed.
 type Store interface {
-	ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error)
+	ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int, plays func(arena.Lease) bool) ([]arena.Match, error)
 	UntilStart(ctx context.Context) (time.Duration, error)
 	UntilLeaseEnd(ctx context.Context) (time.Duration, error)
 	LastSeqs(ctx context.Context, matchIDs []string) (map[string]int64, error)
@@ -312,7 +312,7 @@ func (e *Engine) claim(ctx context.Context) (more bool) {
 		return false
 	}
 	asked := e.o.Now()
-	claimed, err := e.o.Store.ClaimMatches(ctx, e.o.Node, e.o.LeaseTTL, limit)
+	claimed, err := e.o.Store.ClaimMatches(ctx, e.o.Node, e.o.LeaseTTL, limit, e.plays)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

@@ -115,10 +115,10 @@ func (x *frail) isDead() bool {
 	return x.dead
 }
 
-func (x *frail) ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error) {
+func (x *frail) ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int, plays func(arena.Lease) bool) ([]arena.Match, error) {
 	var made []arena.Match
 	claimed, err := call(x, "ClaimMatches", func() (_ []arena.Match, err error) {
-		made, err = x.Store.ClaimMatches(ctx, node, ttl, limit)
+		made, err = x.Store.ClaimMatches(ctx, node, ttl, limit, plays)
 		return made, err
 	})
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 func (b *bench) halfPlayed(id string, texts []string, rounds func(*arena.Round)) {
 	b.t.Helper()
 	ctx := b.t.Context()
-	claimed, err := b.store.Matches.ClaimMatches(ctx, "nd_old", time.Minute, 1)
+	claimed, err := b.store.Matches.ClaimMatches(ctx, "nd_old", time.Minute, 1, nil)
 	b.ok(err)
 	m := claimed[0]
 	open := func(no int) arena.Round {

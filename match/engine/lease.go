@@ -177,6 +177,18 @@ func (e *Engine) matchRuns() []*matchRun {
 	return runs
 }
 
+// plays reports whether this node plays a match under a lease that it has not given
+// up, or has just created it.
+func (e *Engine) plays(l arena.Lease) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if mr := e.runs[l]; mr != nil {
+		return !mr.lost.Load() && !mr.released.Load()
+	}
+	_, creating := e.creating[l.MatchID]
+	return creating && l.Node == e.o.Node
+}
+
 // renew renews the leases of some runs.
 func (e *Engine) renew(ctx context.Context, runs []*matchRun) renewal {
 	n := renewal{runs: runs, asked: e.o.Now()}

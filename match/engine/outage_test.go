@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,6 +73,66 @@ func TestEngine_KeepsItsMatchThroughAnOutage(t *testing.T) {
 	}
 	if n := count(events, func(e arena.Event) bool { return e.Type == arena.EventRoundStarted }); n != 3 || len(b.asked) != 6 {
 		t.Errorf("%d rounds were opened and %d requests sent", n, len(b.asked))
+	}
+}
+
+// counted counts claims and renewals.
+type counted struct {
+	engine.Store
+	begun, ended, renewals atomic.Int32
+}
+
+func (c *counted) ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int, plays func(arena.Lease) bool) ([]arena.Match, error) {
+	c.begun.Add(1)
+	defer c.ended.Add(1)
+	return c.Store.ClaimMatches(ctx, node, ttl, limit, plays)
+}
+
+func (c *counted) RenewLeases(ctx context.Context, node string, ids []string, ttl time.Duration) ([]arena.Lease, error) {
+	c.renewals.Add(1)
+	return c.Store.RenewLeases(ctx, node, ids, ttl)
+}
+
+// A node whose writes wait so long that its leases run out keeps its matches: no other
+// node wants them. Renewals overtake the writes that wait. Threat C5.
+func TestEngine_KeepsItsMatchWhileWritesWait(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	b := newBench(t, right, in(2, func(ctx context.Context, a arena.Attempt) arena.Reply {
+		<-gate
+		return right(ctx, a)
+	}))
+	x := &counted{Store: engine.NewRows(b.store)}
+	id := b.match()
+	n := b.node("n1", lively, func(o *engine.Options) { o.Store = x })
+	b.wait("round 2 is asked", func() bool {
+		return count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }) == 2
+	})
+	blocked, entered := make(chan error, 1), make(chan struct{})
+	once := sync.OnceFunc(func() { close(entered) })
+	go func() {
+		_, _, err := b.store.Agents.UpdateAgent(t.Context(), agentID(0), func(*arena.Agent) error { once(); <-gate; return nil })
+		blocked <- err
+	}()
+	<-entered
+	testwait.Until(b.t, "the lease has run out", b.lapsed)
+	claims := int32(-1)
+	testwait.Until(b.t, "a claim waits", func() bool {
+		n.Wake()
+		begun, before := x.begun.Load(), claims
+		claims = begun
+		return begun == before && x.ended.Load() < begun
+	})
+	renewals := x.renewals.Load()
+	testwait.Until(b.t, "a renewal waits behind it", func() bool { return x.renewals.Load() > renewals+1 })
+	close(gate)
+	b.ok(<-blocked)
+	m, events := b.over(id)
+	if m.Status != arena.MatchFinished || m.Lease.Epoch != 1 || len(b.asked) != 6 {
+		t.Errorf("match is %s at epoch %d after %d requests", m.Status, m.Lease.Epoch, len(b.asked))
+	}
+	if n := count(events, func(e arena.Event) bool { return e.Type == arena.EventRoundStarted }); n != 3 {
+		t.Errorf("%d rounds were opened", n)
 	}
 }
 
@@ -196,7 +258,7 @@ func TestEngine_LooksWhenALeaseRunsOut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	id := b.match()
-	claimed, err := b.store.Matches.ClaimMatches(t.Context(), "crashed", time.Second, 1)
+	claimed, err := b.store.Matches.ClaimMatches(t.Context(), "crashed", time.Second, 1, nil)
 	b.ok(err)
 	if len(claimed) != 1 {
 		t.Fatalf("%d matches were claimed", len(claimed))

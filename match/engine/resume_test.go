@@ -298,7 +298,7 @@ func TestEngine_DoesNotRenewWhatItDoesNotPlay(t *testing.T) {
 	b.node("n1", impatient, func(o *engine.Options) { o.Heartbeat, o.Sweep = 20*time.Millisecond, time.Hour }) // it looks once
 	b.wait("the first match plays", func() bool { return len(b.asked) == 2 })
 	lost := b.match()
-	claimed, err := b.store.Matches.ClaimMatches(t.Context(), "n1", 100*time.Millisecond, 10)
+	claimed, err := b.store.Matches.ClaimMatches(t.Context(), "n1", 100*time.Millisecond, 10, nil)
 	b.ok(err)
 	if len(claimed) != 1 || claimed[0].ID != lost {
 		t.Fatalf("claimed %+v", claimed)
@@ -320,7 +320,7 @@ func TestEngine_GivesUpTheMatchThatBreaksNodes(t *testing.T) {
 	}
 	guilty, innocent := b.match(), b.match()
 	for i := range engine.MaxInterruptions + 1 {
-		claimed, err := b.store.Matches.ClaimMatches(t.Context(), fmt.Sprintf("crashing %d", i), -time.Hour, 2) // its leases end at once
+		claimed, err := b.store.Matches.ClaimMatches(t.Context(), fmt.Sprintf("crashing %d", i), -time.Hour, 2, nil) // its leases end at once
 		b.ok(err)
 		if len(claimed) != 2 {
 			t.Fatalf("%d matches were claimed", len(claimed))

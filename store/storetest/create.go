@@ -35,14 +35,14 @@ func createAndClaim(f *fixture) {
 	f.equal(arena.Lease{MatchID: "m_1", Node: "nd_1", Epoch: 1}, m.Lease)
 	f.equal(false, m.StartedAt.IsZero())
 	f.equal(1, must(f.Agents.Agent(ctx, ids[0]))(f).Running)
-	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10, nil))(f)))
 	f.equal(1, len(must(f.Matches.RenewLeases(ctx, "nd_1", []string{"m_1"}, ttl))(f)))
 
 	// docs/rules.md, section 1: no free seat, so it waits. Another node has it once
 	// there is one.
 	f.equal(arena.Lease{}, create(due("m_2", ids...), ttl))
 	f.equal(arena.MatchScheduled, must(f.Matches.Match(ctx, "m_2"))(f).Status)
-	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10, nil))(f)))
 	first := round(1)
 	_, err := f.Matches.StartMatch(ctx, m.Lease, m.Seats, start, &first, []arena.Event{event(arena.EventMatchStarted, `{}`), roundEvent()})
 	f.ok(err)
@@ -55,12 +55,12 @@ func createAndClaim(f *fixture) {
 
 	// Whoever waited longest comes first: the seats are free, but promised.
 	f.equal(arena.Lease{}, create(due("m_3", ids...), ttl))
-	f.equal([]string{"m_2"}, matchIDs(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+	f.equal([]string{"m_2"}, matchIDs(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10, nil))(f)))
 
 	// A node that is gone before it began: the lease ends, and another claims.
 	c, d := f.agent("c").ID, f.agent("d").ID
 	create(due("m_4", c, d), -time.Hour)
-	claimed := must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)
+	claimed := must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10, nil))(f)
 	f.equal([]string{"m_4"}, matchIDs(claimed))
 	f.equal(int64(2), claimed[0].Lease.Epoch)
 	f.equal(0, claimed[0].Interruptions)
@@ -98,7 +98,7 @@ func createAndClaimRace(f *fixture) {
 			_, _, errs[i] = s.Matches.CreateAndClaim(ctx, due(fmt.Sprintf("m_%02d", i), busy.ID, other),
 				event(arena.EventMatchScheduled, `{}`), fmt.Sprintf("nd_%d", i%2), ttl)
 			if errs[i] == nil {
-				_, errs[i] = s.Matches.ClaimMatches(ctx, fmt.Sprintf("nd_%d", i%2), ttl, 2)
+				_, errs[i] = s.Matches.ClaimMatches(ctx, fmt.Sprintf("nd_%d", i%2), ttl, 2, nil)
 			}
 		})
 	}

@@ -191,7 +191,7 @@ func (f *fixture) match(id, league string, agents ...string) {
 // claim claims the only match that can be claimed.
 func (f *fixture) claim() arena.Match {
 	f.t.Helper()
-	claimed := must(f.Matches.ClaimMatches(f.t.Context(), "nd_1", ttl, 10))(f)
+	claimed := must(f.Matches.ClaimMatches(f.t.Context(), "nd_1", ttl, 10, nil))(f)
 	if len(claimed) != 1 {
 		f.t.Fatalf("claimed %d matches, want 1", len(claimed))
 	}

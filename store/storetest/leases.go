@@ -41,7 +41,7 @@ func claimMatches(f *fixture) {
 	schedule(3, future)
 	f.equal(true, must(f.Matches.UntilStart(ctx))(f) > future.Sub(start)/2)
 
-	claimed := must(f.Matches.ClaimMatches(ctx, "nd_1", ttl, 1))(f) // the oldest first
+	claimed := must(f.Matches.ClaimMatches(ctx, "nd_1", ttl, 1, nil))(f) // the oldest first
 	f.equal([]string{"m_1"}, matchIDs(claimed))
 	m := claimed[0]
 	f.equal(arena.MatchRunning, m.Status)
@@ -51,10 +51,10 @@ func claimMatches(f *fixture) {
 	f.equal(m, must(f.Matches.Match(ctx, "m_1"))(f))
 	f.equal(1, must(f.Agents.Agent(ctx, "ag_a1"))(f).Running)
 
-	f.equal([]string{"m_0"}, matchIDs(must(f.Matches.ClaimMatches(ctx, "nd_1", ttl, 9))(f)))
-	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 9))(f)))
+	f.equal([]string{"m_0"}, matchIDs(must(f.Matches.ClaimMatches(ctx, "nd_1", ttl, 9, nil))(f)))
+	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 9, nil))(f)))
 	f.equal(arena.MatchScheduled, must(f.Matches.Match(ctx, "m_2"))(f).Status) // not due: not ready
-	_, err := f.Matches.ClaimMatches(ctx, "nd_1", ttl, 0)
+	_, err := f.Matches.ClaimMatches(ctx, "nd_1", ttl, 0, nil)
 	f.fails(arena.CodeInvalid, err)
 }
 
@@ -72,11 +72,11 @@ func claimFreeSeats(f *fixture) {
 	f.match("m_9", "trivia", "ag_x", "ag_y")
 
 	// Four matches of busy are due; two fit, and they hold up nobody else.
-	claimed := must(f.Matches.ClaimMatches(ctx, "nd_1", ttl, 10))(f)
+	claimed := must(f.Matches.ClaimMatches(ctx, "nd_1", ttl, 10, nil))(f)
 	f.equal([]string{"m_0", "m_1", "m_9"}, matchIDs(claimed))
 	f.equal(2, must(f.Agents.Agent(ctx, busy.ID))(f).Running)
 	f.equal(arena.MatchReady, must(f.Matches.Match(ctx, "m_2"))(f).Status)
-	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10, nil))(f)))
 
 	// A seat that is out or has left its match is free again.
 	m := claimed[0]
@@ -88,11 +88,27 @@ func claimFreeSeats(f *fixture) {
 	_, err = f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)
 	f.ok(err)
 	f.equal(1, must(f.Agents.Agent(ctx, busy.ID))(f).Running)
-	f.equal([]string{"m_2"}, matchIDs(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+	f.equal([]string{"m_2"}, matchIDs(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10, nil))(f)))
 
 	// A running match is taken over however busy its agents are.
 	f.ok(f.Matches.ReleaseLease(ctx, claimed[1].Lease))
-	f.equal([]string{"m_1"}, matchIDs(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+	f.equal([]string{"m_1"}, matchIDs(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10, nil))(f)))
+}
+
+// claimOwn: a node that could not renew a lease in time keeps the match that it plays.
+// Threat C5.
+func claimOwn(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.match("m_1", "trivia", f.agents("a", "b")...)
+	f.match("m_2", "trivia", f.agents("c", "d")...)
+	claimed := must(f.Matches.ClaimMatches(ctx, "nd_1", -time.Hour, 2, nil))(f) // its leases end at once
+	plays := func(l arena.Lease) bool { return l == claimed[0].Lease }
+	again := must(f.Matches.ClaimMatches(ctx, "nd_1", ttl, 10, plays))(f)
+	f.equal([]string{"m_2"}, matchIDs(again))
+	f.equal(int64(2), again[0].Lease.Epoch)
+	f.equal(claimed[0], must(f.Matches.Match(ctx, "m_1"))(f))
+	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10, nil))(f))) // it is renewed
 }
 
 func noEvents([]arena.Event) ([]arena.Event, error) { return nil, nil }
@@ -106,7 +122,7 @@ func claimAll(f *fixture, limit int) []string {
 	for i := range got {
 		wg.Go(func() {
 			for {
-				claimed, err := nodes[i%2].ClaimMatches(ctx, fmt.Sprintf("nd_%d", i), ttl, limit)
+				claimed, err := nodes[i%2].ClaimMatches(ctx, fmt.Sprintf("nd_%d", i), ttl, limit, nil)
 				if errs[i] = err; err != nil || len(claimed) == 0 {
 					return
 				}
@@ -166,7 +182,7 @@ func leases(f *fixture) {
 	// A released match is anyone's at once and is no longer renewed.
 	f.ok(f.Matches.ReleaseLease(ctx, m1.Lease))
 	f.equal([]arena.Lease{m2.Lease}, held("nd_1", ttl))
-	claimed := must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)
+	claimed := must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10, nil))(f)
 	f.equal([]string{"m_1"}, matchIDs(claimed))
 	f.equal(int64(2), claimed[0].Lease.Epoch)
 	f.equal(0, claimed[0].Interruptions)                  // it was given back
@@ -185,7 +201,7 @@ func leases(f *fixture) {
 		}
 		f.equal([]arena.Lease{lease}, held(holder, -time.Hour))
 		holder = fmt.Sprintf("process %d", epoch)
-		claimed := must(f.Matches.ClaimMatches(ctx, holder, ttl, 10))(f)
+		claimed := must(f.Matches.ClaimMatches(ctx, holder, ttl, 10, nil))(f)
 		f.equal([]string{"m_2"}, matchIDs(claimed))
 		f.equal(epoch, claimed[0].Lease.Epoch)
 		f.equal(charged, claimed[0].Interruptions)
@@ -194,7 +210,7 @@ func leases(f *fixture) {
 	m2 = must(f.Matches.Match(ctx, "m_2"))(f)
 	f.settle(m2, start)
 	f.equal(0, len(held(holder, ttl)))
-	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_1", ttl, 10))(f)))
+	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_1", ttl, 10, nil))(f)))
 }
 
 // outages: threat C5, a lease that ended because its node could not reach the
@@ -210,7 +226,7 @@ func outages(f *fixture) {
 	}
 	interruptions := func() int { return must(f.Matches.Match(ctx, "m_1"))(f).Interruptions }
 	claim := func(node string) arena.Lease {
-		claimed := must(f.Matches.ClaimMatches(ctx, node, ttl, 10))(f)
+		claimed := must(f.Matches.ClaimMatches(ctx, node, ttl, 10, nil))(f)
 		f.equal([]string{"m_1"}, matchIDs(claimed))
 		return claimed[0].Lease
 	}
@@ -219,7 +235,7 @@ func outages(f *fixture) {
 	lapse("nd_1")
 	f.equal([]arena.Lease{m.Lease}, must(f.Matches.RenewLeases(ctx, "nd_1", []string{"m_1"}, ttl))(f))
 	f.equal(true, must(f.Matches.UntilLeaseEnd(ctx))(f) > 0)
-	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10, nil))(f)))
 	f.ok(second(f.Matches.OpenRound(ctx, m.Lease, round(1), nil)))
 
 	// Its own node claims it again.
@@ -265,7 +281,7 @@ func fencing(f *fixture) {
 	ids := f.agents("a", "b")
 	stale := f.open("m_1", ids...)
 	must(f.Matches.RenewLeases(ctx, "nd_1", []string{"m_1"}, -time.Hour))(f)
-	current := must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 1))(f)[0]
+	current := must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 1, nil))(f)[0]
 	before := must(f.Matches.Match(ctx, "m_1"))(f)
 
 	es := []arena.Event{event(arena.EventSeatOutcome, `{}`)}
@@ -332,14 +348,14 @@ func clockJump(f *fixture) {
 	m := f.begin("m_1", "trivia", f.agents("a", "b")...)
 	for _, jump := range []time.Duration{time.Hour, -2 * time.Hour, 24 * time.Hour, -365 * 24 * time.Hour} {
 		f.clock.advance(jump)
-		f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+		f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10, nil))(f)))
 		held := must(f.Matches.RenewLeases(ctx, m.Lease.Node, []string{"m_1"}, ttl))(f)
 		f.equal(1, len(held))
 		f.equal(m.Lease, held[0])
 	}
 	f.clock.advance(-time.Hour)
 	f.equal(1, len(must(f.Matches.RenewLeases(ctx, m.Lease.Node, []string{"m_1"}, -time.Second))(f))) // it ends now
-	f.equal([]string{"m_1"}, matchIDs(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+	f.equal([]string{"m_1"}, matchIDs(must(f.Matches.ClaimMatches(ctx, "nd_2", ttl, 10, nil))(f)))
 }
 
 func tlsFiles(f *fixture) {

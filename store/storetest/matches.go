@@ -153,7 +153,7 @@ func endMatch(f *fixture) {
 	f.equal(start.Add(time.Hour), m.FinishedAt)
 	f.equal([]arena.EventType{arena.EventMatchScheduled, arena.EventMatchVoid}, types(f.log("m_1")))
 	f.fails(arena.CodeConflict, end("m_1", arena.MatchVoid, arena.EventMatchVoid))
-	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_1", ttl, 10))(f)))
+	f.equal(0, len(must(f.Matches.ClaimMatches(ctx, "nd_1", ttl, 10, nil))(f)))
 
 	// A running match can only be made void, and its runner loses it.
 	running := f.open("m_2", ids...)

@@ -100,6 +100,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"ClaimTick":                            claimTick,
 		"ClaimMatches":                         claimMatches,
 		"ClaimMatches/free_seats":              claimFreeSeats,
+		"ClaimMatches/own":                     claimOwn,
 		"ClaimMatches/each_once":               claimRace,
 		"Outages":                              outages,
 		"ClaimMatches/free_seats_across_nodes": claimFreeSeatsRace,

@@ -285,7 +285,7 @@ func (w *world) openRound(id string, names ...string) arena.Match {
 	}
 	var claimed []arena.Match
 	if err == nil {
-		claimed, err = w.store.Matches.ClaimMatches(ctx, "nd_1", time.Hour, 1)
+		claimed, err = w.store.Matches.ClaimMatches(ctx, "nd_1", time.Hour, 1, nil)
 	}
 	if err == nil {
 		_, err = w.store.Matches.StartMatch(ctx, claimed[0].Lease, claimed[0].Seats, now, &arena.Round{No: 1, OpenedAt: now, Task: arena.Task{ID: "tk_1"}}, nil)

@@ -3,7 +3,8 @@
 // were queued during one commit share the next: under load many writes share
 // one sync to disk, and a single write does not wait for others.
 //
-// It owns the order of writes (one shard per key), the isolation of failures (a
+// It owns the order of writes (one shard per key; renewals of leases overtake the
+// others), the isolation of failures (a
 // failed write does not undo the others in its transaction), retries, and the
 // combination of writes that share their statements (Combined). It has no
 // statements of its own beyond savepoints.

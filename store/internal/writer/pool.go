@@ -28,6 +28,9 @@ type Write[C Combined] struct {
 	// Alone reports whether the write needs a transaction of its own where the
 	// engine locks rows one by one.
 	Alone bool
+	// First reports whether the write overtakes those that wait. It then waits only
+	// for the transaction that has begun.
+	First bool
 	// Run runs the write. It may be called again after a rollback, so it must
 	// set its results, never add to them.
 	Run func(context.Context, *db.Tx) error
@@ -169,9 +172,23 @@ func (s *shard[C]) add(q *queued[C]) bool {
 	if s.closed {
 		return false
 	}
-	s.queue = append(s.queue, q)
+	at := len(s.queue)
+	if q.First {
+		at = s.first()
+	}
+	s.queue = slices.Insert(s.queue, at, q)
 	s.filled.Signal()
 	return true
+}
+
+// first returns the number of writes at the head of the queue that overtook others,
+// under mu.
+func (s *shard[C]) first() int {
+	n := slices.IndexFunc(s.queue, func(q *queued[C]) bool { return !q.First })
+	if n < 0 {
+		return len(s.queue)
+	}
+	return n
 }
 
 // next waits for writes and removes them from the queue. It returns nil when
@@ -182,7 +199,10 @@ func (s *shard[C]) next() []*queued[C] {
 	for len(s.queue) == 0 && !s.closed {
 		s.filled.Wait()
 	}
-	n := min(len(s.queue), maxWrites)
+	n := s.first() // by themselves
+	if n == 0 {
+		n = min(len(s.queue), maxWrites)
+	}
 	if n == 0 {
 		return nil
 	}

@@ -34,6 +34,43 @@ func open(t *testing.T) *db.DB {
 	return d
 }
 
+// A write that comes first overtakes those that wait, in a transaction of its own.
+// Threat C5.
+func TestPool_first(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	p := writer.New(d.Writer, d.Dialect, func(context.Context, *db.Tx, []*part) error { return nil })
+	entered, release := make(chan struct{}), make(chan struct{})
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		_ = p.Do(t.Context(), writer.Write[*part]{Run: func(context.Context, *db.Tx) error { close(entered); <-release; return nil }})
+	})
+	<-entered
+	var order []string
+	commits := int64(-1) // before the last of those that waited ran
+	for i, w := range []struct {
+		name  string
+		first bool
+	}{{"a", false}, {"b", false}, {"renewal", true}, {"another", true}, {"c", false}} {
+		calls.Go(func() {
+			_ = p.Do(t.Context(), writer.Write[*part]{Key: w.name, First: w.first, Run: func(context.Context, *db.Tx) error {
+				order = append(order, w.name)
+				_, commits = p.Stats()
+				return nil
+			}})
+		})
+		for p.Queued() < i+1 {
+			runtime.Gosched()
+		}
+	}
+	close(release)
+	calls.Wait()
+	p.Close()
+	if want := []string{"renewal", "another", "a", "b", "c"}; !slices.Equal(order, want) || commits != 2 {
+		t.Errorf("ran %q, the last after %d commits", order, commits)
+	}
+}
+
 // Combined writes that wait together run together, in their order. An exclusive
 // one does not share its key, and each has its own outcome.
 func TestPool_combined(t *testing.T) {
