@@ -33,7 +33,6 @@ func dialers() map[string]string {
 		"internal/join/model.go":          "the same",
 		"cmd/arena/mcp.go":                "the same",
 		"cmd/arena/serve.go":              "the arena on this machine",
-		"cmd/arena/verify.go":             "the same, for its keys",
 		"cmd/arena-bench/crowd.go":        "its own server",
 		"cmd/arena-bench/league.go":       "its own server",
 		"cmd/arena-bench/match.go":        "its own server and agents",
