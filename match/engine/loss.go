@@ -83,6 +83,7 @@ func (mr *matchRun) rewind(ctx context.Context, seq int64) {
 	if mr.done.Swap(true) {
 		return
 	}
+	mr.released.Store(true) // before published changes: see rewound
 	mr.engine.reportLoss(mr.m.ID, mr.m.League, mr.published.Swap(seq), seq)
 	mr.releaseMidRound(ctx)
 	_ = mr.loseLease() // the run returns the error
@@ -92,6 +93,9 @@ func (mr *matchRun) rewind(ctx context.Context, seq int64) {
 // then. A write that does not fit the stored round is how a run finds out first.
 func (mr *matchRun) rewound(ctx context.Context) bool {
 	known := mr.published.Load()
+	if mr.released.Load() { // a heartbeat was faster
+		return true
+	}
 	stored, err := retry(ctx, mr, func() (map[string]int64, error) { return mr.engine.o.Store.LastSeqs(ctx, []string{mr.m.ID}) })
 	seq, found := stored[mr.m.ID]
 	if err != nil || !found || seq >= known {
