@@ -13,5 +13,5 @@ export type Noted = { note?: string; note_code?: string; note_params?: Params };
 export const noteText = ({ note = '', note_code, note_params = {} }: Noted): string => {
   const text = note_code ? tx(`note.${note_code}`, note, note_params) : note;
   const until = Date.parse(String(note_params['until'] ?? ''));
-  return text === note || Number.isNaN(until) ? text : t('note.until', { note: text, time: clockTime(until, words.language) });
+  return text === note || Number.isNaN(until) ? text : t('league.note.until', { note: text, time: clockTime(until, words.language) });
 };

@@ -543,7 +543,7 @@ export const texts = {
   'note.gathers': '{ready} agents are ready; {playing} are still playing elsewhere',
   'note.plays_elsewhere': 'round {round} waits for {agent}, still playing elsewhere',
   'note.not_offered': 'needs {least} idle agents, has {has}; these do not list {league} in their health checks: {agents}',
-  'note.until': '{note}, until {time} at the latest',
+  'league.note.until': '{note}, until {time} at the latest',
   'note.game_failed': 'the rules of its game failed in match {match_id}: {fault}',
 
   // Parts of a schedule in words. Days begin with Sunday.

@@ -545,7 +545,7 @@ export const texts: Translation<typeof en> = {
   'note.gathers': '{ready} agentes están listos y {playing} aún juegan en otra liga',
   'note.plays_elsewhere': 'la ronda {round} espera a {agent}, que aún juega en otra liga',
   'note.not_offered': 'necesita {least} agentes libres y tiene {has}; estos no indican {league} en su comprobación de estado: {agents}',
-  'note.until': '{note}, hasta las {time} como muy tarde',
+  'league.note.until': '{note}, hasta las {time} como muy tarde',
   'note.game_failed': 'las reglas de su juego fallaron en la partida {match_id}: {fault}',
 
   // Parts of a schedule in words. Days begin with Sunday.
