@@ -83,17 +83,6 @@ func TestEngine_Create(t *testing.T) {
 	}
 }
 
-// drained waits until the node no longer claims the matches that it creates. It
-// tries to create matches in a league that does not exist.
-func (n *node) drained(t *testing.T, k *maker) {
-	t.Helper()
-	for how := ""; how != "plain"; how = <-k.creates {
-		if _, err := n.Create(t.Context(), arena.Match{ID: "m_none", League: "none"}, arena.Event{}); err == nil {
-			t.Fatal("there is a match without a league")
-		}
-	}
-}
-
 // A node that takes no match only stores it.
 func TestEngine_Create_waits(t *testing.T) {
 	t.Parallel()
@@ -156,7 +145,7 @@ func TestEngine_Create_drain(t *testing.T) {
 	<-k.creates
 	stopped := make(chan struct{})
 	go func() { n.stop(); close(stopped) }()
-	n.drained(t, k)
+	<-n.Draining()
 	select {
 	case <-stopped:
 		t.Error("Run returned before the match was given back")

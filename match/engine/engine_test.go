@@ -166,8 +166,8 @@ func (u unhurried) ReleaseLease(ctx context.Context, l arena.Lease) error {
 // node is a running Engine.
 type node struct {
 	*engine.Engine
-	drain func() // ends Run's context
-	stop  func() // and waits
+	drain func() // ends Run's context, and waits until it drains
+	stop  func() // and waits until it is over
 }
 
 func (b *bench) node(name string, change ...func(*engine.Options)) *node {
@@ -186,7 +186,7 @@ func (b *bench) node(name string, change ...func(*engine.Options)) *node {
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 	var once sync.Once
-	n := &node{Engine: r, drain: cancel, stop: func() {
+	n := &node{Engine: r, drain: func() { cancel(); <-r.Draining() }, stop: func() {
 		once.Do(func() {
 			cancel()
 			b.ok(<-done)
