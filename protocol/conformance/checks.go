@@ -116,8 +116,8 @@ func healthFields(_ context.Context, s *session) outcome {
 	}
 	switch {
 	case len(missing) > 0:
-		return failed(sent, got, "Add %s: an agent gets seats only in the leagues that it declares, and one seat at a time unless it declares more.", strings.Join(missing, ", "))
-	case !slices.Contains(s.health.Capabilities, s.league):
+		return failed(sent, got, "Add %s: an agent that declares no leagues gets seats in all that it enters, and one seat at a time unless it declares more.", strings.Join(missing, ", "))
+	case !(arena.Agent{Health: s.health}).Plays(s.league):
 		return failed(sent, got, "Declare the league %q, or the agent gets no seat in it.", s.league)
 	}
 	return passed(sent, got)
