@@ -339,7 +339,7 @@ func (h *debianHost) play(arena, owner, token, program string) {
 }
 
 // From a Debian system without anything to an arena on https, by the commands of
-// docs/install.md and docs/operations.md: the package is installed, an ACME server
+// docs/install.md, docs/operations.md and docs/access.md: the package is installed, an ACME server
 // gives the certificate, an OIDC provider names the admin, and twenty agents of two
 // owners play a season. Then the disk with the database is lost, and the season
 // ends in what was restored from the backup.
@@ -372,7 +372,7 @@ func TestSlow_Host(t *testing.T) {
 		"ARENA_ACME_URL=" + pebble.URL, "ARENA_ACME_CA_FILE=/etc/ssl/acme.pem", "ARENA_SIGNUP=invite",
 		"ARENA_OIDC_ISSUER=" + idp.Issuer, "ARENA_OIDC_CLIENT_ID=" + idp.ClientID, "ARENA_OIDC_CLIENT_SECRET='" + idp.ClientSecret + "'",
 	}, "\n") + "\nEND")
-	h.types("arena config --config /etc/arena/arena.env --check")
+	h.types("runuser -u arena -- arena config --config /etc/arena/arena.env --check")
 	h.types("systemctl enable arena") // --now starts it, which is for the test to do here
 	s := h.start()
 	h.wait("https works", time.Minute, func() bool {
@@ -394,6 +394,10 @@ func TestSlow_Host(t *testing.T) {
 	h.write("/root/league.json", `{"slug":"cup","title":"Cup","generator":{"name":"arithmetic"},"format":"swiss","format_options":{"rounds":5},
 		"rounds":3,"time_limit_seconds":20,"break_seconds":1,"rated":true}`, 0o600)
 	h.types("arena admin league create /root/league.json")
+	h.types(`arena admin token create "cup desk" --scope organizer --league cup --expires 720h`)
+	h.types("arena admin token list")
+	h.types("runuser -u arena -- arena keys rotate --config /etc/arena/arena.env")
+	h.types("runuser -u arena -- arena keys list --config /etc/arena/arena.env")
 	h.write("/usr/local/bin/adder", "#!/bin/sh\nsum=$(sed -n 's/^What is \\(.*\\)?$/\\1/p')\necho \"ANSWER: $((${sum:-0}))\"\n", 0o755)
 	h.write("/usr/local/bin/guesser", "#!/bin/sh\necho ANSWER: 7\n", 0o755)
 	h.play(site, "ada", tokens[0], "/usr/local/bin/adder")

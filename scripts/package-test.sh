@@ -74,7 +74,7 @@ install 9.0.0
 for folder in /var/lib/arena /var/backups/arena; do
   [ "$(in_root stat -c '%U:%G %a' $folder)" = "arena:arena 750" ] || fail "mode of the folder $folder"
 done
-in_root arena config --config /etc/arena/arena.env --check
+in_root runuser -u arena -- arena config --config /etc/arena/arena.env --check
 for path in usr/share/bash-completion/completions/arena usr/bin/arena-bench; do
   [ -s "$root/$path" ] || fail "$path is missing"
 done
