@@ -15,7 +15,8 @@ import (
 // nodeKept is how long a node that is gone stays in the list.
 const nodeKept = time.Hour
 
-// Heartbeat stores a node's heartbeat.
+// Heartbeat stores a node's heartbeat. A node that has locked the database is the
+// only one: it replaces the one that it was before a restart.
 func (s *Operations) Heartbeat(ctx context.Context, n arena.Node) error {
 	err := s.write(ctx, n.ID, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := db.Exec(ctx, tx, `INSERT INTO nodes (node, version, started_at, seen_at, draining, last_error, last_error_at)
@@ -24,7 +25,8 @@ func (s *Operations) Heartbeat(ctx context.Context, n arena.Node) error {
 			n.ID, n.Version, db.Millis(n.StartedAt), db.Flag(n.Draining), db.Storable(n.LastError), db.Millis(n.LastErrorAt)); err != nil {
 			return err
 		}
-		_, err := db.Exec(ctx, tx, `DELETE FROM nodes WHERE seen_at < `+s.d.Clock+` - $1`, nodeKept.Milliseconds())
+		_, err := db.Exec(ctx, tx, `DELETE FROM nodes WHERE seen_at < `+s.d.Clock+` - $1 OR $2 = 1 AND node <> $3`,
+			nodeKept.Milliseconds(), db.Flag(s.db.Locked()), n.ID)
 		return err
 	})
 	return s.wrap(err, "store heartbeat of node %s", n.ID)

@@ -137,6 +137,9 @@ func (d *DB) Lock(ctx context.Context) error {
 	return nil
 }
 
+// Locked reports whether this handle holds the lock.
+func (d *DB) Locked() bool { return d.lock != nil }
+
 // TruncateLog moves what was written from the write-ahead log of an SQLite file to the
 // file, and empties the log. It waits neither for readers nor for a writer, which would
 // stop all writes meanwhile: a later call continues.
