@@ -82,13 +82,13 @@ func Check(s arena.Settings) []arena.FieldError {
 	}
 	o := s.Options
 
-	c.only(o.Double, "double", "round_robin")
-	c.only(o.Rounds != 0, "rounds", "swiss")
+	c.only(o.Double, "double")
+	c.only(o.Rounds != 0, "rounds")
 	c.require(o.Rounds >= 0 && o.Rounds <= maxSwissRounds,
 		"rounds", "must be 1 to %d, or 0: enough for one winner", maxSwissRounds)
-	c.only(o.BestOf != 0, "best_of", "knockout and double_elimination")
+	c.only(o.BestOf != 0, "best_of")
 	c.require(slices.Contains([]int{0, 1, 3, 5, 7}, o.BestOf), "best_of", "must be 1, 3, 5 or 7")
-	c.only(o.Champion != "", "champion", "gauntlet")
+	c.only(o.Champion != "", "champion")
 
 	least, most, zero := minDuration, maxDuration, ", or 0: as long as it takes"
 	if c.kind.Duration > 0 {
@@ -97,7 +97,7 @@ func Check(s arena.Settings) []arena.FieldError {
 	c.require(o.Duration == 0 && zero != "" || o.Duration >= least && o.Duration <= most,
 		"duration_seconds", "must be %.0f to %.0f%s", least.Seconds(), most.Seconds(), zero)
 
-	c.only(o.Forfeit != 0, "forfeit_seconds", "formats that order duels by name")
+	c.only(o.Forfeit != 0, "forfeit_seconds")
 	c.require(o.Forfeit == 0 || o.Forfeit >= minForfeit && o.Forfeit <= maxForfeit,
 		"forfeit_seconds", "must be %.0f to %.0f", minForfeit.Seconds(), maxForfeit.Seconds())
 
@@ -120,8 +120,17 @@ func (c *checker) require(ok bool, field, format string, args ...any) {
 }
 
 // only rejects an option that is set but does not apply to the format.
-func (c *checker) only(set bool, field, formats string) {
-	c.require(c.kind.Has(field) || !set, field, "is only for %s, not for %s", formats, c.kind.Format)
+func (c *checker) only(set bool, field string) {
+	if !set || c.kind.Has(field) {
+		return
+	}
+	var formats []string
+	for _, k := range Kinds() {
+		if k.Has(field) {
+			formats = append(formats, string(k.Format))
+		}
+	}
+	c.require(false, field, "is only for %s, not for %s", strings.Join(formats, ", "), c.kind.Format)
 }
 
 func (c *checker) starts(what string) {

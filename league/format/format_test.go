@@ -120,7 +120,7 @@ func TestCheck(t *testing.T) {
 		{arena.FormatKnockout, arena.FormatOptions{BestOf: 7}, ""},
 		{arena.FormatDoubleElimination, arena.FormatOptions{BestOf: 3}, ""},
 		{arena.FormatKnockout, arena.FormatOptions{BestOf: 2}, "best_of: must be 1, 3, 5 or 7"},
-		{arena.FormatSwiss, arena.FormatOptions{BestOf: 3}, "best_of: is only for knockout and double_elimination, not for swiss"},
+		{arena.FormatSwiss, arena.FormatOptions{BestOf: 3}, "best_of: is only for knockout, double_elimination, not for swiss"},
 		{arena.FormatGauntlet, arena.FormatOptions{Champion: "ag_1"}, ""},
 		{arena.FormatLadder, arena.FormatOptions{Champion: "ag_1"}, "champion: is only for gauntlet, not for ladder"},
 		{arena.FormatArena, arena.FormatOptions{Duration: time.Minute}, ""},
@@ -135,7 +135,7 @@ func TestCheck(t *testing.T) {
 		{
 			arena.FormatElimination,
 			arena.FormatOptions{Forfeit: time.Minute},
-			"forfeit_seconds: is only for formats that order duels by name, not for elimination",
+			"forfeit_seconds: is only for round_robin, swiss, knockout, double_elimination, arena, gauntlet, not for elimination",
 		},
 		{arena.FormatSwiss, arena.FormatOptions{Starts: arena.StartsRound}, ""},
 		{arena.FormatSwiss, arena.FormatOptions{Starts: arena.StartsMatch}, `schedule_starts: must be season or round with format swiss, not "match"`},

@@ -98,10 +98,10 @@ function optionsOf(l: League): string[] {
   const o = l.format_options;
   if (!o) return [];
   return [
-    l.format === 'round_robin' && o.double ? t('rules.double') : '',
-    l.format === 'swiss' && o.rounds ? tn('rules.swiss.rounds', o.rounds) : '',
+    o.double ? t('rules.double') : '',
+    o.rounds ? tn('rules.swiss.rounds', o.rounds) : '',
     o.best_of && o.best_of > 1 ? t(l.game ? 'rules.game.best_of' : 'rules.best_of', { n: o.best_of }) : '',
-    l.format === 'gauntlet' && o.champion ? t('rules.champion', { id: o.champion }) : '',
+    o.champion ? t('rules.champion', { id: o.champion }) : '',
     o.duration_seconds ? t('rules.duration', { time: countdown(o.duration_seconds * 1000) }) : '',
     o.forfeit_seconds ? t('rules.forfeit', { s: o.forfeit_seconds }) : '',
   ];

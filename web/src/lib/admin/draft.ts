@@ -192,7 +192,7 @@ export const slugOf = (title: string): string =>
     .replace(/-+$/, '');
 
 // What applies to a draft (the checks themselves are the API's).
-const has = (d: Draft, option: string): boolean => !!formatOf(d.format)?.options.includes(option);
+export const has = (d: Draft, option: string): boolean => !!formatOf(d.format)?.options.includes(option);
 export const many = (d: Draft): boolean => (formatOf(d.format)?.max_seats ?? 0) > 2;
 export const isBracket = (d: Draft): boolean => has(d, 'best_of');
 /** Formats that order duels by name: who does not come forfeits. */

@@ -31,14 +31,12 @@ export function roundsAhead(s: WholeSeason, league: League): number | undefined 
   const o = league.format_options;
   if (s.status !== 'running' || n < 2) return undefined;
   switch (s.format) {
-    case 'swiss':
-      return o?.rounds || undefined;
     case 'round_robin':
       return (n + (n % 2) - 1) * (o?.double ? 2 : 1);
     case 'knockout':
       return Math.ceil(Math.log2(n));
     default:
-      return undefined;
+      return (formatOf(s.format)?.options.includes('rounds') && o?.rounds) || undefined;
   }
 }
 
