@@ -390,7 +390,7 @@ func readEnvFile(path string, table []Setting) (map[string]string, error) {
 		case !ok:
 			err = errors.New("not KEY=VALUE") // the line itself may be a secret
 		case twice:
-			err = fmt.Errorf("%s: stands here twice", key)
+			err = fmt.Errorf("%s: is set twice", key)
 		case !slices.Contains(known, key):
 			err = unknownKey(key, known)
 		default:

@@ -244,7 +244,7 @@ func TestLoad_AllProblemsAtOnce(t *testing.T) {
 	}
 	want := []string{
 		"ARENA_LOG_LEVL: no such setting, did you mean ARENA_LOG_LEVEL?",
-		file + ":2: ARENA_ADDR: stands here twice",
+		file + ":2: ARENA_ADDR: is set twice",
 		file + ":3: not KEY=VALUE",
 		file + ":4: ARENA_SIGNUPS: no such setting, did you mean ARENA_SIGNUP?",
 		`ARENA_SIGNUP: "x" is none of open, invite, closed`,

@@ -177,7 +177,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	}
 	if !strings.HasPrefix(cfg.Backup.To, scheme) { // a bucket may take long to answer
 		if err := cfg.checkBackups(ctx); err != nil {
-			log.Warn("no backup will be made; make the folder, writable for the arena's user alone", "error", err)
+			log.Warn("no backup will be made: the arena's user cannot write to the folder of ARENA_BACKUP_TO", "error", err)
 		}
 	}
 	if s.store, err = store.Open(ctx, cfg.DatabaseURL, store.Options{Logger: log, Now: s.now, SQLite: opts.World.SQLite, Shared: cfg.sharedNetworks()}); err != nil {
