@@ -22,6 +22,13 @@ type conceding struct {
 
 func (c conceding) chance() float64 { return atLeast(c.missed, c.rounds, c.expected) }
 
+// add counts the answers of another owner, too.
+func (c *conceding) add(other conceding) {
+	c.rounds += other.rounds
+	c.missed += other.missed
+	c.expected += other.expected
+}
+
 // conceded returns receivers: owners whose opponents answer worse against them than
 // against all others (threat G6). It applies where a right answer does not depend on
 // the opponent.
@@ -35,8 +42,12 @@ func (c conceding) chance() float64 { return atLeast(c.missed, c.rounds, c.expec
 // oddest opponent it must be unlikely too: one alone may have had a bad day.
 func conceded(e arena.Evidence) []arena.Anomaly {
 	seats := map[string][]arena.RatedSeat{} // by match
+	newest := map[string]string{}           // agents by owner
 	for _, d := range e.Duels {
 		seats[d.MatchID] = d.Seats
+		for _, s := range d.Seats {
+			newest[s.OwnerID] = s.AgentID
+		}
 	}
 	type stratum struct{ agent, pack string }
 	type total struct {
@@ -84,12 +95,6 @@ func conceded(e arena.Evidence) []arena.Anomaly {
 	for p, c := range found {
 		receivers[p.receiver] = append(receivers[p.receiver], *c)
 	}
-	newest := map[string]string{} // agents of receivers
-	for _, d := range e.Duels {
-		for _, s := range d.Seats {
-			newest[s.OwnerID] = s.AgentID
-		}
-	}
 	var anomalies []arena.Anomaly
 	for _, owner := range slices.Sorted(maps.Keys(receivers)) {
 		if a, ok := oddest(receivers[owner], len(receivers)); ok {
@@ -114,9 +119,7 @@ func oddest(opponents []conceding, receivers int) (arena.Anomaly, bool) {
 	var size int
 	var sum conceding
 	for i, c := range opponents {
-		sum.rounds += c.rounds
-		sum.missed += c.missed
-		sum.expected += c.expected
+		sum.add(c)
 		if chance := tests(i+1) * sum.chance(); i+1 >= minGivenGroups && chance < a.Chance {
 			a.Chance, size = chance, i+1
 			a.Trials, a.Observed, a.Expected = sum.rounds, int(math.Round(sum.missed)), sum.expected
@@ -126,12 +129,10 @@ func oddest(opponents []conceding, receivers int) (arena.Anomaly, bool) {
 		return a, false
 	}
 	var rest conceding
-	for _, c := range opponents[1:size] {
-		rest.rounds += c.rounds
-		rest.missed += c.missed
-		rest.expected += c.expected
-	}
-	for _, c := range opponents[:size] {
+	for i, c := range opponents[:size] {
+		if i > 0 {
+			rest.add(c)
+		}
 		if c.chance() <= namedChance {
 			a.AgentIDs = append(a.AgentIDs, c.agent)
 			a.Places = place(a.Places, c.match, 0)
