@@ -77,34 +77,6 @@ func TestOpen_Settings(t *testing.T) {
 
 // Threat O3: one server at a time uses a file; what only reads it, and commands
 // beside the server, need no lock.
-// A server that has the file for itself is one node, however often it restarts.
-func TestStore_Lock_oneNode(t *testing.T) {
-	t.Parallel()
-	url := "sqlite:" + filepath.Join(t.TempDir(), "arena.db")
-	for _, c := range []struct {
-		node   string
-		locked bool
-		nodes  int
-	}{{"nd_1", false, 1}, {"nd_2", false, 2}, {"nd_3", true, 1}, {"nd_4", true, 1}} {
-		s := openStore(t, url)
-		if c.locked {
-			if err := s.Lock(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := s.Operations.Heartbeat(t.Context(), arena.Node{ID: c.node, StartedAt: time.Now()}); err != nil {
-			t.Fatal(err)
-		}
-		o, err := s.Operations.Operations(t.Context())
-		if err != nil || len(o.Nodes) != c.nodes || !o.Nodes[len(o.Nodes)-1].Alive {
-			t.Errorf("%s: %+v (%v)", c.node, o.Nodes, err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func TestStore_Lock(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -135,6 +107,34 @@ func TestStore_Lock(t *testing.T) {
 	}
 	if err := second.Lock(ctx); err != nil {
 		t.Errorf("after the first server ended: %v", err)
+	}
+}
+
+// A server that has the file for itself is one node, however often it restarts.
+func TestStore_Lock_oneNode(t *testing.T) {
+	t.Parallel()
+	url := "sqlite:" + filepath.Join(t.TempDir(), "arena.db")
+	for _, c := range []struct {
+		node   string
+		locked bool
+		nodes  int
+	}{{"nd_1", false, 1}, {"nd_2", false, 2}, {"nd_3", true, 1}, {"nd_4", true, 1}} {
+		s := openStore(t, url)
+		if c.locked {
+			if err := s.Lock(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Operations.Heartbeat(t.Context(), arena.Node{ID: c.node, StartedAt: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		o, err := s.Operations.Operations(t.Context())
+		if err != nil || len(o.Nodes) != c.nodes || !o.Nodes[len(o.Nodes)-1].Alive {
+			t.Errorf("%s: %+v (%v)", c.node, o.Nodes, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
