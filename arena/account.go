@@ -80,8 +80,8 @@ type Caller struct {
 	Address string   // as in Credentials
 }
 
-// Account returns the id under which requests of the caller are counted: that of its
-// owner, whichever token, key or session it uses, or of its token if that has no owner.
+// Account returns the id that the caller's requests count against: its owner,
+// whichever token, key or session it uses, or the token if that has no owner.
 func (c Caller) Account() string { return cmp.Or(c.OwnerID, c.TokenID) }
 
 // Runs returns the role in which the caller runs the arena: that of the person,
@@ -211,12 +211,12 @@ func AddressKeys(ip string) (network, site string) {
 	return prefix(64), prefix(48)
 }
 
-// SharedNetworks are ranges of public addresses that unrelated people share, such as
-// those of a school.
+// SharedNetworks are public address ranges that unrelated people share, such as a
+// school's.
 type SharedNetworks []netip.Prefix
 
-// Network returns the network of an IP address, see AddressKeys, "" when unrelated
-// people may share it. They may share each address that is not public: it is that of a
+// Network returns the network of an IP address, see AddressKeys, or "" if unrelated
+// people may share it. Any address that is not public may be shared: it belongs to a
 // proxy or a lab.
 func (n SharedNetworks) Network(ip string) string {
 	addr, err := netip.ParseAddr(ip)

@@ -3,10 +3,10 @@
 // names; only the types' names differ. A file that was released is never
 // edited: a change is a new number in both folders.
 //
-// A program refuses a schema with a higher number than its own. One that runs while a
-// newer one migrates plays on, as in a rolling upgrade. If it must not, because it would
-// misread or spoil rows, the migration renames the column that ends the lease of a
-// match: the older program then claims and renews no match.
+// A program refuses a schema with a higher number than its own. A program that is
+// already running when a newer one migrates continues to play, as in a rolling upgrade.
+// If it would misread or damage rows, the migration renames the column with the end of a
+// match's lease, so that the older program can no longer claim or renew matches.
 //
 // It owns the text of the schema and leaves running it to store, the only
 // package that imports it.

@@ -140,8 +140,8 @@ func TestMigrate_Forward(t *testing.T) {
 	}
 }
 
-// A migration that was edited has the number of the one before: a program that knows
-// that one takes the schema for its own and plays on rows that it misreads (threat O4).
+// An edited migration keeps its number, so a program that knows its earlier text would
+// accept the schema as its own and misread its rows (threat O4).
 // A change is a new file; its sum is added here.
 func TestMigrations_frozen(t *testing.T) {
 	t.Parallel()

@@ -206,7 +206,7 @@ after the backup is lost. Set ARENA_ADMIN_TOKEN if no admin token is at hand.
 	return err
 }
 
-// replayed says whether the settlements of a copy give its ratings.
+// replayed returns a sentence on whether the settlements of a copy give its ratings.
 func replayed(settlements int, differs error) string {
 	if differs != nil {
 		return "warning: its ratings are not what the settlements give: " + differs.Error() +

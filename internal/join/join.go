@@ -97,7 +97,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer release()
 	s.matches = &matches{
-		// With its key the agent shares the rate of its owner; without, that of its address, which is lower.
+		// With a key, requests count against the owner; without one, against the address, which allows fewer.
 		arena: arena.As(s.c.AgentKey), agentID: s.c.AgentID, board: b, interval: cmp.Or(o.Interval, firstInterval), changed: s.check,
 		byID: map[string]*match{}, ended: map[string]bool{}, deltas: map[string]float64{},
 	}

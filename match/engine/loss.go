@@ -28,8 +28,8 @@ func (e *Engine) remember(mr *matchRun) {
 }
 
 // findLosses compares the logs of this node's matches with the database, and reports
-// the matches that lost events. Those that it plays are given back, so that they go on
-// from what is stored.
+// the matches that lost events. Those that it plays are given back, and continue from
+// what is stored.
 func (e *Engine) findLosses(ctx context.Context) error {
 	type known struct {
 		league string
@@ -77,8 +77,8 @@ func (e *Engine) reportLoss(matchID, league string, seq, stored int64) {
 		"match_id", matchID, "league", league, "seq", seq, "stored_seq", stored)
 }
 
-// rewind gives the match back after the database has lost events after seq: what this
-// run holds in memory is no longer what is stored.
+// rewind gives the match back because the database has lost its events after seq: the
+// state of this run no longer matches what is stored.
 func (mr *matchRun) rewind(ctx context.Context, seq int64) {
 	if mr.done.Swap(true) {
 		return

@@ -218,7 +218,7 @@ func ownerGroups(f *fixture) {
 }
 
 // Threat G2: for a rank, owners who signed up from one network are one group, unless
-// something says that they are different people.
+// there is evidence that they are different people.
 func rankNetworks(f *fixture) {
 	ctx := f.t.Context()
 	f.league("trivia")
