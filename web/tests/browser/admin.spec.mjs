@@ -9,6 +9,7 @@ import {
   ADMIN,
   api,
   checkPages,
+  counted,
   everyPage,
   fits,
   heldDuel,
@@ -76,7 +77,7 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
     .setInputFiles(file(`${slug}.jsonl`, task('One?', '1'), '{"description":"no answer"}', task('<b>Two?</b>', '2')));
   const wrong = page.locator(`${id('pack-lines')} li`);
   await wrong.first().waitFor();
-  assert.equal(await wrong.count(), 1);
+  await counted(wrong, 1);
   assert.match(await wrong.textContent(), /line 2.*answer/);
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-packs-lines-1440-dark.png` });
   assert.equal((await (await send('GET', '/v1/packs')).json()).items.filter((p) => p.name === slug).length, 0);
@@ -86,7 +87,7 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   assert.match(await text(page, 'pack-unreadable'), /ZSTD/);
   await upload.locator('[type="file"]').setInputFiles(parquet('mmlu.parquet'));
   await page.locator(id('pack-sample'), { hasText: 'eagle' }).waitFor();
-  assert.equal(await page.locator(id('pack-unreadable')).count(), 0);
+  await counted(page.locator(id('pack-unreadable')), 0);
   await upload.locator('[type="file"]').setInputFiles(file(`${slug}.jsonl`, task('One?', '1'), task('<b>Two?</b>', '2')));
   await upload.locator('button').click();
   assert.match(await text(page, 'pack-made'), /2 tasks, 0 left out/);
@@ -97,7 +98,7 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   const wizard = page.locator(id('wizard'));
   const next = page.locator(id('wizard-next'));
   // The first step is for people alone: texts, and nothing about how it works.
-  assert.equal(await wizard.locator('select, [type="number"], [type="checkbox"]').count(), 0);
+  await counted(wizard.locator('select, [type="number"], [type="checkbox"]'), 0);
   await wizard.locator('[name="title"]').fill(slug.replaceAll('-', ' ').toUpperCase());
   await wizard.locator('[name="description"]').fill('Two agents, one <b>night</b>.');
   await wizard.locator('[name="prize"]').fill('A lamp');
@@ -227,7 +228,7 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
     await field('format').selectOption(format);
     await field(own).waitFor();
     for (const other of ['min_seats', 'double', 'swiss_rounds', 'champion-find', 'best_of'])
-      assert.equal(await field(other).count(), Number(other === own), `${other} with ${format}`);
+      await counted(field(other), Number(other === own), `${other} with ${format}`);
   }
   await field('best_of').selectOption('3');
   assert.ok((await said()).includes('A meeting is the best of 3 games; draws are played again.'));
@@ -239,16 +240,16 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   assert.ok(!(await mapAll(page, `${id('wizard')} [name="format"] option`, (o) => o.value)).includes('elimination'));
   await next.click();
   await step('tasks');
-  assert.equal(await field('source').count(), 0);
+  await counted(field('source'), 0);
   await field('pack_id').selectOption(motions.pack_id);
   assert.deepEqual(await mapAll(page, `${id('wizard')} [name="judge"] option`, (o) => o.value), ['panel', 'crowd', 'model']);
   await field('turns').fill('1');
   await field('criteria').fill('reasons');
   await next.click();
   await step('play');
-  assert.equal(await field('rounds').count(), 0);
+  await counted(field('rounds'), 0);
   assert.equal(await field('visibility').inputValue(), 'live');
-  assert.equal(await field('delay').count(), 0);
+  await counted(field('delay'), 0);
   await field('visibility').selectOption('delayed');
   await field('delay').fill('45');
   await next.click();
@@ -284,7 +285,7 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   const panel = wizard.locator(`${id('picker')}[data-field="judges"]`);
   await pick(page, 'judges', second);
   await field('judges-find').fill('nobody has this name');
-  await until('only who is ticked', async () => (await panel.locator('[type="checkbox"]').count()) === 1);
+  await counted(panel.locator('[type="checkbox"]'), 1);
   for (const name of ['play', 'when', 'who']) {
     await next.click();
     await step(name);
@@ -505,7 +506,7 @@ test('a corrected answer is applied to played rounds after a look at what change
   await page.locator(id('question-removed'), { hasText: '3 matches were scored again, 1 changed' }).waitFor();
   await page.keyboard.up('Enter');
   assert.deepEqual(asked, [true, false]);
-  assert.equal(await page.locator(id('question-correct')).count(), 0);
+  await counted(page.locator(id('question-correct')), 0);
   assert.deepEqual(faults, []);
   await close();
 });
@@ -574,7 +575,7 @@ test('the overview says how the arena runs; the banner reaches every page; a dra
   for (const path of ['/', '/leagues']) {
     const other = await open(path);
     await other.page.locator(`${id('banner')} p`, { hasText: notice }).waitFor();
-    assert.equal(await other.page.locator(`${id('banner')} b`).count(), 0);
+    await counted(other.page.locator(`${id('banner')} b`), 0);
     await other.page.locator(`${id('banner')} button`).click();
     await other.page.locator(id('banner')).waitFor({ state: 'detached' });
     assert.deepEqual(other.faults, []);

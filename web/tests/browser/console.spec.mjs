@@ -13,6 +13,7 @@ import {
   ADMIN,
   api,
   checkPages,
+  counted,
   fake,
   id,
   mapAll,
@@ -114,7 +115,7 @@ test('an owner brings an agent from sign-up to its first delivery, and retires i
     .click();
   assert.match(await page.locator(id('request')).textContent(), /"task_id"/);
   assert.equal(await page.locator(id('reply')).textContent(), HOSTILE);
-  assert.equal(await page.locator('main script').count(), 0);
+  await counted(page.locator('main script'), 0);
 
   // The same entry as a command, and sent again.
   const curl = await page.locator(id('curl')).textContent();
@@ -243,7 +244,7 @@ test('the page of an agent claims nothing before it has been read', async (t) =>
   });
   await go(`/console/agents/${made}`);
   await page.locator('.console .bar', { hasText: 'Signed in as owner' }).waitFor(); // who is signed in is known
-  assert.equal(await page.locator(id('notice')).count(), 0);
+  await counted(page.locator(id('notice')), 0);
   letGo();
   await page.locator(id('agent-details')).waitFor();
   assert.deepEqual(faults, []);
@@ -324,7 +325,7 @@ test('an owner challenges an agent of its league to an unrated match and watches
   const { page, faults, close } = await open(`/console/agents/${mine.id}`, { kept: { 'arena.owner': mine.token }, refusals: true });
   const form = page.locator(id('challenge'));
   await form.locator(`option[value="${theirs.id}"]`).waitFor({ state: 'attached' });
-  assert.equal(await form.locator(`option[value="${mine.id}"]`).count(), 0, 'an agent may challenge itself');
+  await counted(form.locator(`option[value="${mine.id}"]`), 0, 'an agent may challenge itself');
   await form.locator('[name="opponent_id"]').selectOption(theirs.id);
 
   // Whoever is paused meanwhile is not challenged: the form says so at its field.

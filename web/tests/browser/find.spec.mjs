@@ -2,7 +2,7 @@
 // four agents side by side, tables that sort, addresses that do not exist.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkPages, id, open, ORIGIN, until } from './kit/kit.mjs';
+import { checkPages, counted, id, open, ORIGIN, until } from './kit/kit.mjs';
 import { recording, shared } from './kit/recording.mjs';
 
 const duel = shared.match('m_done_duel');
@@ -18,7 +18,7 @@ test('matches are found by filters that stand in the address', async () => {
 
   await page.locator(id('filter-status')).selectOption('finished');
   await page.locator(`${id('matches')}[data-address="/matches?status=finished"]`).waitFor();
-  assert.equal(await page.locator(`${id('match-line')}:not([data-status="finished"])`).count(), 0);
+  await counted(page.locator(`${id('match-line')}:not([data-status="finished"])`), 0);
   await page.locator(id('filter-league')).selectOption(duel.league);
   await page.locator(`${id('matches')}[data-address="/matches?league=${duel.league}&status=finished"]`).waitFor();
 
@@ -54,7 +54,7 @@ test('a filter whose matches cannot be read says so until they can', async () =>
   await page.locator(`${id('read-error')} button`).waitFor();
   await page.unroute(/\/v1\/matches\?.*status=finished/);
   await page.locator(`${id('matches')}[data-address="/matches?status=finished"]`).waitFor();
-  assert.equal(await page.locator(id('read-error')).count(), 0);
+  await counted(page.locator(id('read-error')), 0);
   assert.deepEqual(faults, []);
   await close();
 });
@@ -101,14 +101,14 @@ test('two agents face each other, four stand side by side', async () => {
     await page.locator(id('compare-found'), { hasText: other.name }).first().click();
   }
   await page.locator(id('compare-results')).waitFor();
-  await until('four agents', async () => (await page.locator(id('compared')).count()) === 4);
+  await counted(page.locator(id('compared')), 4);
   assert.equal((await path(page)).split(',').length, 4);
-  assert.equal(await page.locator(id('compare-add')).count(), 0);
+  await counted(page.locator(id('compare-add')), 0);
   await page
     .locator(`${id('compared')} button`)
     .last()
     .click();
-  await until('three agents', async () => (await page.locator(id('compared')).count()) === 3);
+  await counted(page.locator(id('compared')), 3);
   assert.deepEqual(faults, []);
   await close();
 
@@ -117,11 +117,11 @@ test('two agents face each other, four stand side by side', async () => {
   await later.page.route(`**/v1/agents/${b.agent_id}/opponents`, refuse);
   await later.go(`/compare?agents=${a.agent_id},${b.agent_id}`);
   await later.page.locator(id('read-error')).waitFor();
-  assert.equal(await later.page.locator(id('compared')).count(), 2);
+  await counted(later.page.locator(id('compared')), 2);
   await later.page.unroute(`**/v1/agents/${b.agent_id}/opponents`);
   await later.page.locator(`${id('read-error')} button`).click();
   await later.page.locator(id('head-to-head')).waitFor();
-  assert.equal(await later.page.locator(id('read-error')).count(), 0);
+  await counted(later.page.locator(id('read-error')), 0);
   assert.deepEqual(later.faults, []);
   await later.close();
 
@@ -162,7 +162,7 @@ test('the table of another league takes the place of the first, also when it can
     .first()
     .click();
   await page.locator(`${id('leaderboard')} ${id('notice')}`).waitFor();
-  assert.equal(await page.locator(id('standing')).count(), 0);
+  await counted(page.locator(id('standing')), 0);
   await page.unroute(/\/standings$/);
   await page.locator(`${id('notice')} button`).click();
   await page.locator(id('notice')).waitFor({ state: 'detached' });
@@ -179,7 +179,7 @@ test('a replay keeps its moment in the address and hides what comes', async () =
   await page.keyboard.press('Home');
   await until('moment in the address', async () => /\?seq=\d+$/.test(await path(page)));
   assert.equal(await outcomes(), 0);
-  assert.equal(await page.locator(id('timeline-round')).count(), duel.round);
+  await counted(page.locator(id('timeline-round')), duel.round);
   await page.reload();
   await settled(id('back-to-live'));
   assert.equal(await outcomes(), 0);

@@ -3,7 +3,7 @@
 //   scripts/browser-test.sh games.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkPages, grave, id, mapAll, open, SCREENS, until } from './kit/kit.mjs';
+import { checkPages, counted, grave, id, mapAll, open, SCREENS, until } from './kit/kit.mjs';
 import { shared } from './kit/recording.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
@@ -53,7 +53,7 @@ test('the row of rounds keeps its cells when the log of a match comes late and i
   const part = log.findIndex((e) => e.round === 6);
   send(...log.slice(0, part));
   await cells.nth(4).waitFor();
-  assert.equal(await cells.count(), 5);
+  await counted(cells, 5);
   const before = await width();
   send(...log.slice(part));
   await cells.nth(log.filter((e) => e.type === 'round_started').length - 1).waitFor();
@@ -74,21 +74,21 @@ test('a game is wound by move, and the moves after the slider are not shown', as
   await slider.focus();
   await page.keyboard.press('Home');
   await page.locator(`${id('layout-game')}[data-game="1"][data-turn="1"]`).waitFor();
-  assert.equal(await moves.count(), 0);
+  await counted(moves, 0);
   await page.keyboard.press('j');
   await page.keyboard.press('j');
   await page.locator(`${id('layout-game')}[data-turn="3"]`).waitFor();
-  assert.equal(await moves.count(), 2);
+  await counted(moves, 2);
   assert.match(await slider.getAttribute('aria-valuetext'), /^Game 1, move 3/);
 
   await moves.first().getByRole('button').click();
   await page.locator(`${id('layout-game')}[data-turn="1"]`).waitFor();
-  assert.equal(await moves.count(), 1);
+  await counted(moves, 1);
   await slider.focus();
   await page.keyboard.press('End');
   await page.locator(`${id('layout-game')}[data-game="4"]`).waitFor();
   await page.locator(id('result')).waitFor();
-  assert.equal(await moves.count(), all);
+  await counted(moves, all);
 
   // What was not played as it should is said in words, and sides that were swapped are marked.
   assert.deepEqual(await mapAll(page, `${id('move')}:not([data-manner="played"])`, '(li) => li.dataset.manner'), [
@@ -169,7 +169,7 @@ test('a league counts all its games or those that were played out, and says what
   // A league of questions has no such choice.
   await page.goto(`${shared.origin}/l/trivia`);
   await page.locator(id('standings')).waitFor();
-  assert.equal(await page.locator(id('results-switch')).count(), 0);
+  await counted(page.locator(id('results-switch')), 0);
 
   const agent = (await (await fetch(`${shared.origin}/v1/leagues/connect-four/standings`)).json()).items[0].agent_id;
   await page.goto(`${shared.origin}/a/${agent}`);

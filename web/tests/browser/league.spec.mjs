@@ -3,7 +3,7 @@
 //   scripts/browser-test.sh league.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkPages, id, mapAll, open } from './kit/kit.mjs';
+import { checkPages, counted, id, mapAll, open } from './kit/kit.mjs';
 import { recording, shared } from './kit/recording.mjs';
 
 test('a Swiss season shows its rounds and its table', async () => {
@@ -14,14 +14,14 @@ test('a Swiss season shows its rounds and its table', async () => {
     .locator(`${id('season-rounds')} summary`)
     .first()
     .waitFor();
-  assert.equal(await page.locator(`${id('season-rounds')} summary`).count(), Math.min(season.rounds.length, 6));
+  await counted(page.locator(`${id('season-rounds')} summary`), Math.min(season.rounds.length, 6));
 
   // A round opens and closes by keyboard; each of its boards is there once.
   const first = page.locator(`${id('season-rounds')} details`).last();
   await first.locator('summary').focus();
   await page.keyboard.press('Enter');
   await first.locator(id('pairing')).first().waitFor();
-  assert.equal(await first.locator(id('pairing')).count(), new Set(season.rounds[0].pairings.map((p) => p.slot)).size);
+  await counted(first.locator(id('pairing')), new Set(season.rounds[0].pairings.map((p) => p.slot)).size);
 
   await page.locator(id('season-row')).first().waitFor();
   await page.locator(id('tab-ratings')).click();
@@ -81,7 +81,7 @@ test('older seasons come when they are asked for, and one by its address without
   await page.locator(id('season-choose')).selectOption('1');
   await page.locator(`${id('season')}[data-season="1"]`).waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.dataset.testid), 'season-choose'); // the next key chooses on
-  assert.equal(await page.locator(id('season-corrected')).count(), 0);
+  await counted(page.locator(id('season-corrected')), 0);
   await page.route('**/v1/leagues/cup/seasons/1', async (route) => {
     const answer = await route.fetch();
     await route.fulfill({ response: answer, json: { ...(await answer.json()), corrected_at: '2026-03-05T12:00:00Z' } });
@@ -115,7 +115,7 @@ test('a season that cannot be read says so in place of the one before, and comes
   await page.locator(id('season-choose')).selectOption('1');
   await page.locator(`${id('season')} ${id('read-error')}`).waitFor();
   assert.match(await page.locator(`${id('season')} h2`).textContent(), /1/);
-  assert.equal(await page.locator(id('series')).count(), 0);
+  await counted(page.locator(id('series')), 0);
   await page.unroute('**/v1/leagues/cup/seasons/1');
   await page.locator(`${id('read-error')} button`).click();
   await page.locator(`${id('season')}[data-season="1"] ${id('podium')}`).waitFor();
@@ -135,7 +135,7 @@ test('a frozen board is hidden while the reader looks on, and comes back from th
   own.world.hidden = new Set(['trivia']);
   await page.clock.fastForward(60_000); // the table is read again
   await page.locator(id('table-frozen')).waitFor();
-  assert.equal(await page.locator(id('standing')).count(), 0);
+  await counted(page.locator(id('standing')), 0);
   own.world.hidden.clear();
   await page.clock.fastForward(60_000);
   await page.locator(`${id('standings')}.reveal`).waitFor();

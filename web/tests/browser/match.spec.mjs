@@ -3,7 +3,7 @@
 //   scripts/browser-test.sh match.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkPages, id, open } from './kit/kit.mjs';
+import { checkPages, counted, id, open } from './kit/kit.mjs';
 import { recording, shared } from './kit/recording.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
@@ -18,15 +18,15 @@ test('a spectator follows a match from the lobby to its result', async (t) => {
   const match = page.locator(ready);
   await match.waitFor();
   await page.locator(id('layout-duel')).waitFor();
-  assert.equal(await page.locator(id('lane')).count(), 2);
+  await counted(page.locator(id('lane')), 2);
   await page.locator(id('task')).first().waitFor();
 
   own.to('m_live_duel');
   await page.locator(`${id('match-status')}[data-status="finished"]`).waitFor();
   await page.locator(id('result')).waitFor();
   const snapshot = own.match('m_live_duel');
-  assert.equal(await page.locator(id('result-seat')).count(), 2);
-  assert.equal(await page.locator(id('timeline-round')).count(), snapshot.round);
+  await counted(page.locator(id('result-seat')), 2);
+  await counted(page.locator(id('timeline-round')), snapshot.round);
   const score = await Promise.all(['score-a', 'score-b'].map((s) => page.locator(`${id(s)} .unseen`).textContent()));
   assert.deepEqual(
     score.map(Number),
@@ -37,7 +37,7 @@ test('a spectator follows a match from the lobby to its result', async (t) => {
   // Back in time, and forward again.
   await page.locator(id('timeline-round')).first().click();
   await page.locator(id('back-to-live')).waitFor();
-  assert.equal(await page.locator(id('result')).count(), 0);
+  await counted(page.locator(id('result')), 0);
   await page.locator(id('back-to-live')).click();
   await page.locator(id('result')).waitFor();
   assert.equal(Number(await match.getAttribute('data-seq')), snapshot.seq);
@@ -50,7 +50,7 @@ test('a finished match shows its end and its whole log to one who comes late', a
   const { page, faults, close } = await open('/m/m_done_duel');
   await page.locator(`${ready}[data-seq="${late.seq}"]`).waitFor();
   await page.locator(id('result')).waitFor();
-  assert.equal(await page.locator(id('timeline-round')).count(), late.round);
+  await counted(page.locator(id('timeline-round')), late.round);
   assert.deepEqual(faults, []);
   await close();
 });
@@ -111,7 +111,7 @@ test('a sealed round shows what agents do, who has locked in, and no code', asyn
   await waiting.waitFor();
   assert.match(await locked.innerText(), /Locked in after \d/i);
   assert.match(await waiting.locator(id('activity')).innerText(), /knowledge_search.*1 thought/);
-  assert.equal(await page.locator(id('lane-clock')).count(), 1);
+  await counted(page.locator(id('lane-clock')), 1);
   await page.locator(`${id('odds')}[data-kind="chance"]`).waitFor();
   const text = await page.locator('main').innerText();
   assert.doesNotMatch(text, /Reading the question|[0-9a-f]{16}|[0-9a-f]{6}…/);
@@ -133,7 +133,7 @@ test('a sealed round shows what agents do, who has locked in, and no code', asyn
   await go(`/m/m_live_duel?seq=${outcome.seq}`);
   await settled(`${id('lock-ins')}[data-locked="1"][data-waiting="1"]`);
   await page.locator(`${id('odds')}[data-kind="chance"]`).waitFor();
-  assert.equal(await page.locator(id('result')).count(), 0);
+  await counted(page.locator(id('result')), 0);
   assert.doesNotMatch(await page.locator('main').innerText(), /Reading the question/);
   assert.equal(await page.locator(id('timeline-round')).nth(1).getAttribute('aria-label'), 'Round 2: not shown yet');
   assert.deepEqual(faults, []);
@@ -148,7 +148,7 @@ test('what agents call themselves is text', async (t) => {
   const title = page.locator(`${id('agent')} h1`, { hasText: '<script' });
   await title.waitFor();
   assert.equal((await title.textContent())?.trim(), agent.name);
-  assert.equal(await page.locator('main script').count(), 0);
+  await counted(page.locator('main script'), 0);
   assert.deepEqual(faults, []);
   await close();
 });

@@ -2,7 +2,7 @@
 // last meetings of two agents, following agents and leagues.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkPages, id, open, restage, SCREENS, until } from './kit/kit.mjs';
+import { checkPages, counted, id, open, restage, SCREENS, until } from './kit/kit.mjs';
 import { NOW, recording, shared } from './kit/recording.mjs';
 
 const path = (page) => page.evaluate(() => location.pathname);
@@ -51,12 +51,12 @@ test('the next live match follows one that has ended, unless the reader stays or
   assert.equal(await path(idle.page), '/m/m_live_large');
 
   await busy.page.locator(id('watch-next')).locator(id('live-match')).waitFor();
-  assert.equal(await busy.page.locator(id('next-bar')).count(), 0);
+  await counted(busy.page.locator(id('next-bar')), 0);
 
   // One who comes after the end is left alone.
   await busy.page.reload();
   await busy.page.locator(id('watch-next')).locator(id('live-match')).waitFor();
-  assert.equal(await busy.page.locator(id('next-bar')).count(), 0);
+  await counted(busy.page.locator(id('next-bar')), 0);
   for (const tab of [idle, staying, busy]) {
     assert.deepEqual(tab.faults, []);
     await tab.close();
@@ -94,7 +94,7 @@ test('TV mode shows a live match, moves on when it ends, and says what comes whe
   const tv = (present) => page.locator(`${id('tv')}[data-present="${present}"]`);
   await tv(match_id).waitFor();
   await page.locator(`${id('tv-match')}[data-match="${match_id}"][data-ready="true"]`).waitFor();
-  assert.equal(await page.locator('nav').count(), 0);
+  await counted(page.locator('nav'), 0);
   assert.match(await page.title(), /Quill vs .*TV/);
   only = () => true;
   own.to(match_id);
@@ -124,7 +124,7 @@ test('TV mode names an elimination a final once few are left', async () => {
   await page.clock.install({ time: NOW });
   await go('/tv');
   await page.locator(`${id('tv')}[data-present="${match_id}"]`).waitFor();
-  assert.equal(await page.locator(`${id('tv')} .final`).count(), 0);
+  await counted(page.locator(`${id('tv')} .final`), 0);
   left = 3;
   await page.clock.fastForward(30_000); // the lobby is read again
   await page.locator(`${id('tv')} .final`).waitFor();

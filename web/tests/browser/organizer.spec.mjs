@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { demo } from './kit/arena.mjs';
-import { ADMIN, api, id, mapAll, once, open, ORIGIN, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
+import { ADMIN, api, counted, id, mapAll, once, open, ORIGIN, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
 
 await demo();
 const KEPT = { 'arena.admin': ADMIN };
@@ -37,7 +37,7 @@ test('an organizer is offered its leagues alone, a moderator the agents', { time
   assert.deepEqual(await mapAll(page, id('admin-league'), (l) => l.dataset.league), [slug]);
   assert.deepEqual(await pages(), ['/admin/leagues', '/admin/calendar', '/admin/matches']);
   assert.deepEqual(await Promise.all(['league-copy', 'league-delete'].map((name) => row.locator(id(name)).count())), [0, 0]);
-  assert.equal(await page.locator('a[href="/admin/leagues/new"], [data-testid="status-line"]').count(), 0);
+  await counted(page.locator('a[href="/admin/leagues/new"], [data-testid="status-line"]'), 0);
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-organizer-1440-dark.png` });
 
   await row.locator(id('move-start')).click();
@@ -51,7 +51,7 @@ test('an organizer is offered its leagues alone, a moderator the agents', { time
   await page.locator('.console nav a[href="/admin/matches"]').click();
   await page.locator(`${id('schedule')} option[value="${slug}"]`).waitFor({ state: 'attached' });
   assert.deepEqual(await mapAll(page, `${id('schedule')} [name="league"] option`, (o) => o.value), [slug]);
-  assert.equal(await page.locator(id('open-match')).count(), 0);
+  await counted(page.locator(id('open-match')), 0);
   await until('season of the league', async () => (await api(`/v1/leagues/${slug}/seasons`)).items.length > 0);
   await page.goto(`${ORIGIN}/admin/calendar`);
   await page.locator(id('calendar-item')).first().waitFor();
@@ -59,7 +59,7 @@ test('an organizer is offered its leagues alone, a moderator the agents', { time
   for (const path of ['packs', 'owners', 'tokens', 'audit', 'agents', 'leagues/new', `leagues/${slug}/copy`, 'leagues/trivia/edit']) {
     await page.goto(`${ORIGIN}/admin/${path}`);
     await page.locator('main h1').waitFor();
-    assert.equal(await page.locator('main form, main button:not([data-testid="sign-out"])').count(), 0, path);
+    await counted(page.locator('main form, main button:not([data-testid="sign-out"])'), 0, path);
   }
   const refused = calls.filter((path) => /^\/v1\/(packs|admin\/(status|tokens|owners|audit))/.test(path));
   assert.deepEqual(refused, []);
@@ -106,7 +106,7 @@ test('a question is edited and its pack renamed', { timeout: PATIENCE }, async (
   await page.locator(id('question-save')).click();
   await question(1, true).waitFor();
   await question(2, false).locator(id('question-edit')).waitFor();
-  assert.equal(await question(1, true).locator(id('question-edit')).count(), 0);
+  await counted(question(1, true).locator(id('question-edit')), 0);
   await page.locator(id('pack-rename')).click();
   await page.locator(`${id('pack-name-form')} [name="name"]`).fill(`${name} <b>`);
   await page.locator(`${id('pack-name-form')} .main`).click();

@@ -4,7 +4,7 @@
 //   scripts/browser-test.sh replay.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkPages, chooseLog, fits, id, logOf, open, ORIGIN, rewrite, SCREENS, until } from './kit/kit.mjs';
+import { checkPages, chooseLog, counted, fits, id, logOf, open, ORIGIN, rewrite, SCREENS, until } from './kit/kit.mjs';
 import { recording, shared } from './kit/recording.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
@@ -27,7 +27,7 @@ test('a replay by keyboard alone', async () => {
   await page.keyboard.press('k');
   await at(page, starts.at(-1));
   await page.locator(`${id('match-status')}[data-status="replay"]`).waitFor();
-  assert.equal(await page.locator(id('result')).count(), 0);
+  await counted(page.locator(id('result')), 0);
   await page.keyboard.press('Shift+ArrowLeft');
   await at(page, starts.at(-2));
   await page.keyboard.press('j');
@@ -136,7 +136,7 @@ test('a log from an untrusted file plays, whatever is written in it', async () =
   await page.locator(id('replay-bad'), { hasText: 'Line 5: "seq" should be 5' }).waitFor();
   await chooseLog(page, []);
   await page.locator(id('replay-problem')).waitFor();
-  assert.equal(await page.locator(id('replay')).count(), 0);
+  await counted(page.locator(id('replay')), 0);
 
   await chooseLog(page, [JSON.stringify({ match: { match_id: match.match_id, league: evil } }), ...poisoned], `${evil}.jsonl`);
   await page.locator(id('replay')).waitFor();
@@ -144,7 +144,7 @@ test('a log from an untrusted file plays, whatever is written in it', async () =
   for (let n = 1; n < events.length; n++) await page.keyboard.press('ArrowRight');
   await page.locator(id('result')).waitFor();
   for (const cell of await page.locator(id('timeline-round')).all()) await cell.click();
-  assert.equal(await page.locator('main script, main img').count(), 0);
+  await counted(page.locator('main script, main img'), 0);
   assert.deepEqual(faults, []);
   await close();
 

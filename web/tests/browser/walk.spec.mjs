@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, get } from 'node:http';
 import { test } from 'node:test';
 import { demo } from './kit/arena.mjs';
-import { ADMIN, api, id, open, ORIGIN, PATIENCE, until } from './kit/kit.mjs';
+import { ADMIN, api, counted, id, open, ORIGIN, PATIENCE, until } from './kit/kit.mjs';
 
 await demo(12);
 const BUDGETS = JSON.parse(readFileSync(new URL('../../budgets.json', import.meta.url), 'utf8'));
@@ -93,7 +93,7 @@ test('the stage stands in a frame of another site, and nothing else does', { tim
   const frame = page.frameLocator('iframe');
   await frame.locator(id('embed')).waitFor();
   await frame.locator(id('result')).waitFor();
-  assert.equal(await frame.locator('header nav').count(), 0);
+  await counted(frame.locator('header nav'), 0);
   assert.deepEqual(
     faults.filter((f) => !f.startsWith(`foreign request: ${ORIGIN}`)),
     [],
@@ -107,7 +107,7 @@ test('the stage stands in a frame of another site, and nothing else does', { tim
   for (const path of [`/m/${match.match_id}`, '/console', '/']) {
     const refused = await open(`/${encodeURIComponent(path)}`, { origin });
     await until('refusal', () => refused.faults.some((f) => f.includes('frame-ancestors')));
-    assert.equal(await refused.page.frameLocator('iframe').locator('#app').count(), 0);
+    await counted(refused.page.frameLocator('iframe').locator('#app'), 0);
     await refused.close();
   }
 });

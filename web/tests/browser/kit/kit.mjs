@@ -216,10 +216,13 @@ export async function until(what, find, patience = 60_000) {
   }
 }
 
+/** Waits until a locator counts so many; why says what else would be wrong. What a page shows first need not be what stays. */
+export const counted = (locator, many, why = locator) => until(`count of ${many}: ${why}`, async () => (await locator.count()) === many);
+
 /** Types a name into a search field and waits for the one row that has it: before the answer, rows move. */
 export async function search(page, field, name, rows) {
   await page.locator(field).fill(name);
-  await until(`${name} alone`, async () => (await page.locator(rows).count()) === 1);
+  await counted(page.locator(rows), 1, `${name} alone`);
 }
 
 /** Finds an agent by its name in a list of agents to tick, and ticks it. */
