@@ -29,6 +29,7 @@ type seasonWorld struct {
 	now   time.Time
 	draw  func(a, b string) bool // duels that nobody wins
 	void  int                    // matches to make void first
+	rival bool                   // another node makes every match first
 }
 
 func newSeasonWorld(t *testing.T, agents int, s arena.Settings, change ...func(*arena.League)) *seasonWorld {
@@ -87,6 +88,10 @@ func (h *seasonWorld) clock() time.Time { return h.now }
 
 // Create stores a match that waits to be claimed.
 func (h *seasonWorld) Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
+	if h.rival {
+		_, err := h.store.Matches.CreateMatch(ctx, m, e)
+		h.ok(err)
+	}
 	return h.store.Matches.CreateMatch(ctx, m, e, audit...)
 }
 
@@ -391,6 +396,16 @@ func TestScheduler_seasons_finishedByHand(t *testing.T) {
 	}
 	h.end(claimed[0])
 	h.tick()
+}
+
+// Two nodes that decide at once make each match once, and neither reports it.
+func TestScheduler_seasons_otherNode(t *testing.T) {
+	t.Parallel()
+	h := newSeasonWorld(t, 4, arena.Settings{Format: arena.FormatKnockout})
+	h.rival = true
+	if got := podium(h.season())[0]; got != "a_3" {
+		t.Errorf("%s won", got)
+	}
 }
 
 // A crash between the season's decision and its matches loses nothing: the

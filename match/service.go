@@ -61,14 +61,21 @@ func New(o Options) *Service {
 // now returns the current time in UTC, truncated to milliseconds.
 func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }
 
-// Schedule creates a match. The caller has checked that the
-// agents may play it. agent_not_ready: the budget of one of them does not allow it.
+// Schedule creates a match. The caller has checked that the agents may play it. If
+// another node was quicker to create a match with the ID of the plan, that one is
+// returned. agent_not_ready: the budget of one of them does not allow it.
 func (s *Service) Schedule(ctx context.Context, p arena.MatchPlan) (arena.Match, error) {
 	m, err := s.newMatch(ctx, p)
 	if err != nil {
 		return arena.Match{}, err
 	}
-	return s.schedule(ctx, m)
+	made, err := s.schedule(ctx, m)
+	if p.ID != "" && arena.CodeOf(err) == arena.CodeConflict {
+		if other, readErr := s.o.Store.Matches.Match(ctx, p.ID); readErr == nil {
+			return other, nil
+		}
+	}
+	return made, err
 }
 
 // newMatch returns a match as it is created now.
