@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -277,25 +279,60 @@ type auditView struct {
 	Target string          `json:"target,omitempty"`
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
+
+	Names map[string]string `json:"names,omitempty" doc:"What the ids in this entry are called today. A match is called by its first two agents."`
 }
 
 type listAuditInput struct {
 	PageParams
-	Find string `query:"find" maxLength:"200" doc:"Only entries whose actor, action or target is this."`
+	Find   string    `query:"find" maxLength:"200" doc:"Only entries whose actor, action or target is this."`
+	Actor  string    `query:"actor" maxLength:"200" doc:"Only entries of this actor: an owner's id or name, or admin, organizer or moderator."`
+	Action []string  `query:"action" nullable:"false" maxItems:"100" doc:"Only entries with one of these actions, separated by commas."`
+	From   time.Time `query:"from" doc:"Only entries from this time on."`
+	To     time.Time `query:"to" doc:"Only entries before this time."`
 }
 
 func (h *auditHandlers) list(ctx context.Context, in *listAuditInput) (*output[listOf[auditView]], error) {
-	entries, next, err := h.rows.Operations.AuditLog(ctx, arena.AuditFilter{Find: in.Find}, in.page())
+	entries, next, err := h.rows.Operations.AuditLog(ctx, arena.AuditFilter{Find: in.Find, Actor: in.Actor, Actions: in.Action, From: in.From.UTC(), To: in.To.UTC()}, in.page())
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, e := range entries {
+		ids = append(ids, idsIn(e)...)
+	}
+	slices.Sort(ids)
+	names, err := h.rows.Operations.Names(ctx, slices.Compact(ids))
 	if err != nil {
 		return nil, err
 	}
 	var items []auditView
 	for _, e := range entries {
-		items = append(items, auditView{
+		v := auditView{
 			ID: e.ID, At: jsonTime(e.At), Actor: e.Actor, Token: e.Token, Action: e.Action, Target: e.Target, Before: e.Before, After: e.After,
-		})
+			Names: map[string]string{},
+		}
+		for _, id := range idsIn(e) {
+			if found := names[id]; len(found) > 0 {
+				v.Names[id] = strings.Join(found[:min(len(found), 2)], " – ")
+			}
+		}
+		items = append(items, v)
 	}
 	return answerList(items, next)
+}
+
+var quotedID = regexp.MustCompile(`"([a-z]{1,2}_[0-9a-z]{26})"`)
+
+// idsIn returns what an entry names by id or slug.
+func idsIn(e arena.AuditEntry) []string {
+	ids := []string{e.Actor, e.Target}
+	for _, doc := range []json.RawMessage{e.Before, e.After} {
+		for _, found := range quotedID.FindAllSubmatch(doc, 100) {
+			ids = append(ids, string(found[1]))
+		}
+	}
+	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
 }
 
 // bannerHandlers serve the routes of the banner.

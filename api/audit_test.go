@@ -64,6 +64,25 @@ func TestAPI_audit(t *testing.T) {
 		}
 	}
 	w.do("GET", "/v1/admin/audit", w.alice, nil).is(403)
+
+	// Each entry says what its ids are called, and filters take names.
+	count := func(query string) int {
+		t.Helper()
+		return len(into[struct{ Items []struct{} }](w.do("GET", "/v1/admin/audit?"+query, w.admin, nil).is(200)).Items)
+	}
+	for query, want := range map[string]int{
+		"actor=admin": 4, "actor=" + w.aliceI: 4, "actor=ALICE": 4, "actor=nobody": 0, "action=create-agent,enter-league": 2, "action=enter-league&actor=admin": 0,
+		"from=2000-01-01T00:00:00Z": 8, "to=2000-01-01T00:00:00Z": 0, "from=2200-01-01T00:00:00Z": 0, "to=2200-01-01T00:00:00Z&limit=3": 3,
+	} {
+		if got := count(query); got != want {
+			t.Errorf("%s: %d entries, want %d", query, got, want)
+		}
+	}
+	entered := into[struct{ Items []struct{ Names map[string]string } }](w.do("GET", "/v1/admin/audit?action=enter-league", w.admin, nil).is(200))
+	if d := cmp.Diff(map[string]string{w.aliceI: "alice", ann: "Ann", "quiz": "League quiz"}, entered.Items[0].Names); d != "" {
+		t.Error(d)
+	}
+	w.do("GET", "/v1/admin/audit?from=yesterday", w.admin, nil).is(422)
 }
 
 // Operations of an admin that no service performs are recorded as well.

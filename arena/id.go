@@ -31,11 +31,22 @@ var idAlphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadd
 // milliseconds of at (48 bits) and 80 random bits. Ids of later milliseconds
 // sort after those of earlier ones.
 func NewID(prefix string, at time.Time) string {
-	var b [16]byte
+	b := idBytes(at)
+	_, _ = rand.Read(b[6:]) // documented never to fail
+	return prefix + idAlphabet.EncodeToString(b[:])
+}
+
+// FirstID returns the least id that NewID can return for the millisecond of at.
+func FirstID(prefix string, at time.Time) string {
+	b := idBytes(at)
+	return prefix + idAlphabet.EncodeToString(b[:])
+}
+
+// idBytes returns the time of an id, with zeros for its random bits.
+func idBytes(at time.Time) (b [16]byte) {
 	ms := at.UnixMilli()
 	for i := range 6 {
 		b[i] = byte(ms >> (8 * (5 - i))) //nolint:gosec // G115: the lowest byte is meant
 	}
-	_, _ = rand.Read(b[6:]) // documented never to fail
-	return prefix + idAlphabet.EncodeToString(b[:])
+	return b
 }

@@ -52,7 +52,10 @@ type Banner struct {
 
 // AuditFilter selects entries of the audit log.
 type AuditFilter struct {
-	Find string // the actor, the action or the target; "" all
+	Find     string    // the actor, the action or the target; "" all
+	Actor    string    // its id, its name, or a role; "" all
+	Actions  []string  // none: all
+	From, To time.Time // from From until before To; zero: without this bound
 }
 
 // Mover is an agent whose rating has changed in a league.

@@ -5,9 +5,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/plaintext"
 	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
 )
@@ -223,6 +226,22 @@ func (s *Operations) AuditLog(ctx context.Context, f arena.AuditFilter, p arena.
 	if f.Find != "" {
 		c.And("(u.actor = ? OR u.action = ? OR u.target = ?)", f.Find, f.Find, f.Find)
 	}
+	if f.Actor != "" {
+		named, err := s.ownerNamed(ctx, f.Actor)
+		if err != nil {
+			return nil, "", err
+		}
+		db.In(&c, "u.actor", append(named, f.Actor))
+	}
+	if len(f.Actions) > 0 {
+		db.In(&c, "u.action", f.Actions)
+	}
+	if !f.From.IsZero() {
+		c.And("u.id >= ?", arena.FirstID(arena.AuditPrefix, f.From))
+	}
+	if !f.To.IsZero() {
+		c.And("u.id < ?", arena.FirstID(arena.AuditPrefix, f.To))
+	}
 	if after != "" {
 		c.And("u.id < ?", after)
 	}
@@ -232,4 +251,49 @@ func (s *Operations) AuditLog(ctx context.Context, f arena.AuditFilter, p arena.
 	}
 	items, next := closePage(listAudit, p, items, func(e arena.AuditEntry) string { return e.ID })
 	return items, next, nil
+}
+
+// ownerNamed returns the id of the owner with a name in any case, none if there is none.
+func (s *Operations) ownerNamed(ctx context.Context, name string) ([]string, error) {
+	ids, err := db.All(ctx, s.reader, func(r db.Row) (id string, err error) { return id, r.Scan(&id) },
+		`SELECT n.holder FROM names n WHERE n.key = $1`, ownerName+" "+plaintext.NameKeys(name)[0])
+	return ids, s.wrap(err, "find the owner %q", name)
+}
+
+// named are the queries of the names of ids by their prefix, and the columns of the ids.
+// Slugs of leagues have no prefix.
+var named = map[string]struct{ query, column string }{
+	arena.OwnerPrefix:      {"SELECT id, name FROM owners", "id"},
+	arena.AgentPrefix:      {"SELECT id, name FROM agents", "id"},
+	arena.PackPrefix:       {"SELECT id, name FROM packs", "id"},
+	arena.TokenPrefix:      {"SELECT id, name FROM tokens", "id"},
+	arena.InvitationPrefix: {"SELECT id, name FROM invitations", "id"},
+	arena.MatchPrefix:      {"SELECT s.match_id, a.name FROM seats s JOIN agents a ON a.id = s.agent_id", "s.match_id"},
+	"":                     {"SELECT slug, title FROM leagues", "slug"},
+}
+
+// Names returns what ids are called, whatever they are the ids of: a match by all its
+// agents. Those without a name are left out.
+func (s *Operations) Names(ctx context.Context, ids []string) (map[string][]string, error) {
+	byPrefix := map[string][]string{}
+	for _, id := range ids {
+		prefix := id[:strings.IndexByte(id, '_')+1]
+		byPrefix[prefix] = append(byPrefix[prefix], id)
+	}
+	names := map[string][]string{}
+	for prefix, kind := range named {
+		for part := range slices.Chunk(byPrefix[prefix], db.MaxIDs) {
+			var c db.Clauses
+			db.In(&c, kind.column, part)
+			found, err := db.All(ctx, s.reader, func(r db.Row) (row [2]string, err error) { return row, r.Scan(&row[0], &row[1]) },
+				kind.query+c.Where(), c.Args...)
+			if err != nil {
+				return nil, s.wrap(err, "read the names of %d ids", len(ids))
+			}
+			for _, row := range found {
+				names[row[0]] = append(names[row[0]], row[1])
+			}
+		}
+	}
+	return names, nil
 }

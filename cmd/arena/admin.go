@@ -405,14 +405,22 @@ func (c *rebuildCmd) Run(app *App, admin *AdminCmd) error {
 type AdminAuditCmd struct {
 	listCmd
 
-	Find string `placeholder:"WORD" help:"Only entries whose actor, action or target is this."`
+	Find   string   `placeholder:"WORD" help:"Only entries whose actor, action or target is this."`
+	Actor  string   `placeholder:"WHO" help:"Only entries of an owner, by name or ID, or of admin, organizer or moderator."`
+	Action []string `placeholder:"ACTION" help:"Only entries with one of these actions."`
+	From   string   `placeholder:"TIME" help:"Only entries from this time on, such as 2026-11-28T00:00:00Z."`
+	To     string   `placeholder:"TIME" help:"Only entries before this time."`
 }
 
 // Run prints one page of the audit log.
 func (c *AdminAuditCmd) Run(app *App, admin *AdminCmd) error {
 	path := "/v1/admin/audit" + c.query()
-	if c.Find != "" {
-		path += "&find=" + url.QueryEscape(c.Find)
+	for name, value := range map[string]string{
+		"find": c.Find, "actor": c.Actor, "action": strings.Join(c.Action, ","), "from": c.From, "to": c.To,
+	} {
+		if value != "" {
+			path += "&" + name + "=" + url.QueryEscape(value)
+		}
 	}
 	return admin.call(app, http.MethodGet, path, nil)
 }

@@ -163,6 +163,14 @@ func auditedWrites(f *fixture) {
 	entries, _, err := f.Operations.AuditLog(ctx, arena.AuditFilter{Find: "update-agent"}, arena.Page{Limit: 1})
 	f.ok(err)
 	f.equal(`"ant" "bee"`, string(entries[0].Before)+" "+string(entries[0].After))
+	selected := func(filter arena.AuditFilter) int {
+		entries, _, err := f.Operations.AuditLog(ctx, filter, arena.Page{Limit: 10})
+		f.ok(err)
+		return len(entries)
+	}
+	f.equal(5, selected(arena.AuditFilter{From: start, To: start.Add(time.Millisecond)}))
+	f.equal(0, selected(arena.AuditFilter{To: start}))
+	f.equal(0, selected(arena.AuditFilter{From: start.Add(time.Millisecond)}))
 }
 
 // auditedLeagues: the same for leagues, their entries, matches and ratings.

@@ -69,10 +69,11 @@ export function relative(at: number, now: number, language = 'en'): string | und
 
 /** Date and time to the second, in the reader's zone. */
 export const exact = (ts: string, language = 'en'): string =>
-  new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(ts));
+  new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' }).format(new Date(ts));
 
 /** The time of day to the second, in the reader's zone. */
-export const clockTime = (at: number, language = 'en'): string => new Intl.DateTimeFormat(language, { timeStyle: 'medium' }).format(at);
+export const clockTime = (at: number, language = 'en'): string =>
+  new Intl.DateTimeFormat(language, { timeStyle: 'medium', hourCycle: 'h23' }).format(at);
 
 export const percent = (part: number, language = 'en'): string =>
   numbers(language, { style: 'percent', maximumFractionDigits: 0 }).format(part);

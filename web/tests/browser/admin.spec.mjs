@@ -193,11 +193,15 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
       ['create-match', 'void-match'].every((act) => shown.some(([action, target]) => action === act && target === matchId))
     );
   });
-  await page.getByRole('button', { name: 'void-match' }).click();
-  await page.waitForURL(/find=void-match/);
+  await page.locator(`${id('audit-entry')}[data-action="void-match"]`, { hasText: /^.* admin voided the match .+ – .+/ }).waitFor();
+  await page.locator('[name="kind"]').selectOption('leagues');
+  await page.waitForURL(/kind=leagues/);
+  await page.locator('[name="find"]').fill(slug);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/find=/);
   await until('filtered log', async () => {
     const shown = await log();
-    return shown.length > 0 && shown.every(([action]) => action === 'void-match');
+    return shown.length > 0 && shown.every(([action, target]) => action.endsWith('-league') && target === slug);
   });
   assert.deepEqual(faults, []);
   await close();

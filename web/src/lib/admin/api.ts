@@ -28,8 +28,16 @@ const get = <T>(path: string, signal?: AbortSignal) => admin.call<T>('GET', path
 
 export const me = (signal?: AbortSignal) => admin.load(signal);
 export const status = (signal?: AbortSignal) => get<Status>('/v1/admin/status', signal);
-export const audit = (find: string, cursor: string, signal?: AbortSignal) =>
-  get<List<AuditEntry>>(url('/v1/admin/audit', { find: find || undefined, cursor: cursor || undefined, limit: 50 }), signal);
+export interface AuditQuery {
+  readonly actor?: string | undefined;
+  readonly action?: string | undefined;
+  readonly find?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly cursor?: string | undefined;
+}
+export const audit = (query: AuditQuery, signal?: AbortSignal) =>
+  get<List<AuditEntry>>(url('/v1/admin/audit', { ...query, limit: 50 }), signal);
 export const setBanner = (text: string) => admin.call<Banner>('POST', '/v1/admin/banner', { text });
 export const drain = () => admin.call<{ node: string }>('POST', '/v1/admin/drain');
 

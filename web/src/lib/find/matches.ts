@@ -50,7 +50,7 @@ export function matchesLink(filters: Partial<MatchFilters>, base = '/matches'): 
 }
 
 /** The start of a day of the reader, so many days later. */
-function midnight(day: string, later = 0): Date {
+export function midnight(day: string, later = 0): Date {
   const [year, month, date] = day.split('-').map(Number) as [number, number, number];
   return new Date(year, month - 1, date + later);
 }
