@@ -2,7 +2,7 @@
 // four agents side by side, tables that sort, addresses that do not exist.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkPages, counted, id, open, ORIGIN, until } from './kit/kit.mjs';
+import { checkPages, counted, id, open, ORIGIN, rewrite, until } from './kit/kit.mjs';
 import { recording, shared } from './kit/recording.mjs';
 
 const duel = shared.match('m_done_duel');
@@ -84,6 +84,26 @@ test('the schedule is in the zone of the reader', async () => {
   assert.match(await page.locator(id('zone')).innerText(), /Asia\/(Kolkata|Calcutta)/);
   await page.locator(`${id('schedule-league')}[data-league="survival"]`).waitFor();
   assert.ok(!(await page.locator(id('schedule')).innerText()).includes('* *'));
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('what is late on the schedule says what it waits for', async () => {
+  const { page, faults, close, go } = await open('');
+  const past = new Date(Date.now() - 600_000).toISOString();
+  await rewrite(page, '**/v1/matches?*', (list) => ({
+    ...list,
+    items: list.items.slice(0, 1).map((m) => ({ ...m, status: 'ready', starts_at: past })),
+    next_cursor: '',
+  }));
+  await rewrite(page, '**/v1/leagues', (list) => ({
+    ...list,
+    items: list.items.map((l) => (l.schedule ? { ...l, next_run_at: past, note: 'needs 2 idle agents, has 0' } : l)),
+  }));
+  await go('/schedule');
+  await page.locator(id('late'), { hasText: 'when its agents have finished' }).waitFor();
+  await page.locator(id('schedule-league'), { hasText: 'Waiting: needs 2 idle agents, has 0' }).first().waitFor();
+  assert.ok(!/ago/.test(await page.locator(id('schedule')).innerText()));
   assert.deepEqual(faults, []);
   await close();
 });

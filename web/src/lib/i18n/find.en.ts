@@ -52,6 +52,7 @@ export const texts = {
   'find.schedule.plain': 'Starts {when}',
   'find.schedule.custom': 'on its own calendar',
   'find.schedule.next': 'Next: {when}',
+  'find.schedule.late': 'Late: it starts when its agents have finished their other matches.',
   'find.schedule.paused': 'Paused. Times appear once the league runs.',
 
   'find.compare.title': 'Compare agents',

@@ -52,6 +52,7 @@ export const texts: Translation<typeof en> = {
   'find.schedule.plain': 'Empieza {when}',
   'find.schedule.custom': 'según su propio calendario',
   'find.schedule.next': 'Próxima: {when}',
+  'find.schedule.late': 'Con retraso: empieza cuando sus agentes terminen sus otras partidas.',
   'find.schedule.paused': 'En pausa. Las horas aparecen cuando la liga esté en marcha.',
 
   'find.compare.title': 'Comparar agentes',
