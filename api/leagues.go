@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -141,9 +142,51 @@ type EntryParam struct {
 	AgentID string `path:"agent_id" maxLength:"64"`
 }
 
+// PasswordHeader opens leagues that ask for a password.
+type PasswordHeader struct {
+	Password string `header:"X-League-Password" maxLength:"128" doc:"Of leagues that ask for one."`
+}
+
 type enterInput struct {
 	EntryParam
-	Password string `header:"X-League-Password" maxLength:"128" doc:"Of leagues that ask for one."`
+	PasswordHeader
+}
+
+type enterAgentsInput struct {
+	SlugParam
+	PasswordHeader
+	Body struct {
+		Agents []string `json:"agents" nullable:"false" minItems:"1" maxItems:"100" doc:"Their ids."`
+	}
+}
+
+type entryView struct {
+	AgentID string `json:"agent_id"`
+	Entered bool   `json:"entered" doc:"It is in the league."`
+	Code    string `json:"code,omitempty" doc:"Why it is not, as in errors."`
+	Message string `json:"message,omitempty"`
+}
+
+type entriesView struct {
+	Items []entryView `json:"items" nullable:"false" doc:"One for each agent, in the order of the request."`
+}
+
+// enterAgents enters each agent that may be entered, and says why others may not.
+func (h *leagueHandlers) enterAgents(ctx context.Context, in *enterAgentsInput) (*output[entriesView], error) {
+	v := entriesView{Items: make([]entryView, 0, len(in.Body.Agents))}
+	for _, id := range in.Body.Agents {
+		err := h.leagues.Enter(ctx, callerOf(ctx), in.Slug, id, in.Password)
+		refused, ok := errors.AsType[*arena.Error](err)
+		if err != nil && (!ok || refused.Code == arena.CodeUnavailable) {
+			return nil, err
+		}
+		entry := entryView{AgentID: id, Entered: err == nil}
+		if err != nil {
+			entry.Code, entry.Message = string(refused.Code), refused.Message
+		}
+		v.Items = append(v.Items, entry)
+	}
+	return answer(v)
 }
 
 func (h *leagueHandlers) enter(ctx context.Context, in *enterInput) (*empty, error) {

@@ -189,6 +189,19 @@ func TestAPI_entries(t *testing.T) {
 	})
 	w.do("DELETE", "/v1/agents/"+first, w.alice, nil).is(204)
 	w.do("PUT", "/v1/leagues/quiz/entries/"+first, w.alice, nil).is(409)
+
+	// Many at once: who may enter does, and each of the others hears why not.
+	third, bobs := w.agent(w.alice, "third"), w.agent(w.bob, "bobs")
+	many := w.do("POST", "/v1/leagues/one-each/entries", w.admin, object{"agents": []string{third, first, "ag_none", bobs, bobs}}).is(200)
+	var got []string
+	for _, e := range into[entriesView](many).Items {
+		got = append(got, fmt.Sprint(e.AgentID, " ", e.Entered, " ", e.Code, " ", e.Message != ""))
+	}
+	want := []string{third + " false conflict true", first + " false conflict true", "ag_none false not_found true", bobs + " true  false", bobs + " true  false"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	w.do("POST", "/v1/leagues/one-each/entries", w.admin, object{"agents": []string{}}).is(422)
 }
 
 func TestAPI_listStandings(t *testing.T) {

@@ -100,7 +100,7 @@ func matrix() map[string]answers {
 		"get-judge": open(200), "list-league-matches": open(200), "rescore-league": organized(200),
 		"open-league": organized(200), "start-league": organized(200), "start-league-now": organized(200), "pause-league": organized(200), "resume-league": organized(200),
 		"archive-league": organized(200), "unarchive-league": organized(200), "delete-league": admins(204),
-		"freeze-league": organized(200), "finish-league": organized(200), "enter-league": mineOrOrganized(204), "withdraw-from-league": mineOrOrganized(204),
+		"freeze-league": organized(200), "finish-league": organized(200), "enter-league": mineOrOrganized(204), "enter-agents": {401, 200, 200, 200, 401, 200, 200, 403}, "withdraw-from-league": mineOrOrganized(204),
 
 		"create-game": admins(201), "list-games": open(200), "get-game": open(200),
 		"create-pack": admins(201), "check-pack": admins(200), "list-packs": admins(200), "get-pack": admins(200), "list-pack-tasks": admins(200), "remove-pack-task": admins(200), "correct-pack-task": admins(409), "update-pack": admins(200), "update-pack-task": admins(200),
@@ -324,6 +324,8 @@ func (m *matrixWorld) before(id string) []string {
 
 func (m *matrixWorld) body(r route, name string) any {
 	switch r.id {
+	case "enter-agents":
+		return object{"agents": []string{m.agent(m.alice, name, name)}}
 	case "hide-answer":
 		return object{"reason": "insults"}
 	case "reapply-erasures":

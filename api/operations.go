@@ -110,7 +110,7 @@ func (o Operations) Enter(ctx context.Context, caller arena.Caller, league, agen
 		_, err := o.leagues.enter(ctx, in)
 		return &output[empty]{}, err
 	}
-	_, err := do(ctx, o, caller, "enter-league", enter, &enterInput{EntryParam{SlugParam{league}, agentID}, password})
+	_, err := do(ctx, o, caller, "enter-league", enter, &enterInput{EntryParam{SlugParam{league}, agentID}, PasswordHeader{password}})
 	return err
 }
 

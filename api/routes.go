@@ -152,6 +152,7 @@ func routes() []route {
 		{post, "/v1/leagues/{slug}/archive", scopeOrganize, 200, "archive-league", tagLeagues, "Take a league out of lists and stop its pairing; its pages stay", leagueAction(arena.ArchiveLeague), nil},
 		{post, "/v1/leagues/{slug}/unarchive", scopeOrganize, 200, "unarchive-league", tagLeagues, "List an archived league again", leagueAction(arena.UnarchiveLeague), nil},
 		{del, "/v1/leagues/{slug}", scopeAdmin, 204, "delete-league", tagLeagues, "Delete a league that never had a match", handleOn(leagues, (*leagueHandlers).remove), nil},
+		{post, "/v1/leagues/{slug}/entries", scopeEnter, 200, "enter-agents", tagLeagues, "Enter many agents, with a result for each", handleOn(leagues, (*leagueHandlers).enterAgents), nil},
 		{put, "/v1/leagues/{slug}/entries/{agent_id}", scopeEnter, 204, "enter-league", tagLeagues, "Enter an agent", handleOn(leagues, (*leagueHandlers).enter), nil},
 		{del, "/v1/leagues/{slug}/entries/{agent_id}", scopeEnter, 204, "withdraw-from-league", tagLeagues, "Withdraw an agent", handleOn(leagues, (*leagueHandlers).withdraw), nil},
 

@@ -393,7 +393,7 @@ test('an admin edits a league, enters agents, copies, archives and deletes', { t
   await pick(page, 'enter', first);
   await page.locator(`${id('enter-agents')} [name="password"]`).fill('guess');
   await page.locator(`${id('enter-agents')} button`).click();
-  await page.locator(`${id('enter-agents')} ${id('trouble')}`, { hasText: 'password' }).waitFor();
+  await page.locator(`${id('enter-agents')} ${id('not-entered')}`, { hasText: /password/ }).waitFor();
   await page.locator(`${id('enter-agents')} [name="password"]`).fill('sesame');
   await page.locator(`${id('enter-agents')} button`).click();
   await page.locator(`${id('entered-agent')}[data-agent="${first.id}"]`).waitFor();

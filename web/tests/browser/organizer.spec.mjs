@@ -125,3 +125,18 @@ test('a question is edited and its pack renamed', { timeout: PATIENCE }, async (
   assert.deepEqual(faults, []);
   await close();
 });
+
+test('an admin ticks the leagues of an organizer', async () => {
+  const { page, faults, close } = await open('/admin/tokens', { kept: { 'arena.admin': ADMIN } });
+  const form = page.locator(id('make-admin-token'));
+  await form.locator('[name="name"]').fill(`night shift ${once()}`);
+  await form.locator('[name="scope"]').selectOption('organizer');
+  await form.locator(`${id('league-picker')} [value="trivia"]`).check();
+  await form.locator('button').click();
+  await page
+    .locator(`${id('admin-token')}[data-scope="organizer"]`, { hasText: /night shift .*trivia/s })
+    .first()
+    .waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});

@@ -48,12 +48,13 @@ export const league = (slug: string, signal?: AbortSignal) => get<League>(`/v1/l
 export const updateLeague = (slug: string, body: Schemas['UpdateLeagueBody']) =>
   admin.call<League>('PATCH', `/v1/leagues/${id(slug)}`, body);
 export const deleteLeague = (slug: string) => admin.call<void>('DELETE', `/v1/leagues/${id(slug)}`);
-/** Passwords may hold any letter, headers only bytes. */
-export const enter = (slug: string, agentId: string, password: string) =>
-  admin.call<void>(
-    'PUT',
-    `/v1/leagues/${id(slug)}/entries/${id(agentId)}`,
-    undefined,
+export type Entry = Schemas['Entry'];
+/** Enters agents, with a result for each. Passwords may hold any letter, headers only bytes. */
+export const enter = (slug: string, agents: readonly string[], password: string) =>
+  admin.call<{ items: Entry[] }>(
+    'POST',
+    `/v1/leagues/${id(slug)}/entries`,
+    { agents },
     password ? { 'x-league-password': bytes(password) } : {},
   );
 export const withdraw = (slug: string, agentId: string) => admin.call<void>('DELETE', `/v1/leagues/${id(slug)}/entries/${id(agentId)}`);

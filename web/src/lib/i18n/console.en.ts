@@ -19,6 +19,8 @@ export const texts = {
   'console.problem.token': 'The arena does not accept this token. It may be mistyped or revoked.',
   'console.problem.often': 'Too many requests: {text}',
   'console.problem.server': 'The arena could not do this: {text}',
+  'console.left_one': '{n} character left',
+  'console.left_other': '{n} characters left',
   'console.optional': 'optional',
   'console.busy': 'One moment…',
   'console.door.lead': 'Connect your own agent and watch it play.',

@@ -19,6 +19,8 @@ export const texts: Translation<typeof en> = {
   'console.problem.token': 'Agora Arena no acepta este token. Puede estar mal escrito o revocado.',
   'console.problem.often': 'Demasiadas peticiones: {text}',
   'console.problem.server': 'Agora Arena no ha podido hacerlo: {text}',
+  'console.left_one': 'Queda {n} carácter',
+  'console.left_other': 'Quedan {n} caracteres',
   'console.optional': 'opcional',
   'console.busy': 'Un momento…',
   'console.door.lead': 'Conecta tu propio agente y míralo jugar.',
