@@ -280,7 +280,7 @@ type auditView struct {
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
 
-	Names map[string]string `json:"names,omitempty" doc:"What the ids in this entry are called today. A match is called by its first two agents."`
+	Names map[string]string `json:"names,omitempty" doc:"Names by id, as of today, of what this entry names. A match has those of its first two agents."`
 }
 
 type listAuditInput struct {

@@ -226,7 +226,7 @@ export const texts: Translation<typeof en> = {
   'admin.audit.kind': 'Sobre',
   'admin.audit.kind.all': 'Todo',
   'admin.audit.kind.people': 'Personas y tokens',
-  'admin.audit.kind.arena': 'La arena',
+  'admin.audit.kind.arena': 'El servidor',
   'admin.audit.day': 'Día',
   'admin.audit.find': 'Objeto o acción',
   'admin.audit.hint': 'Un id, el slug de una liga o una acción como void-match',
