@@ -87,6 +87,9 @@ type Handlers struct {
 	// SDK serves GET of /sdk/ and the paths below it. It writes nothing when it
 	// returns an error.
 	SDK func(http.ResponseWriter, *http.Request) error
+	// Program serves GET of /install.sh and of the paths below /download/.
+	// It writes nothing when it returns an error.
+	Program func(http.ResponseWriter, *http.Request) error
 	// Protocols are the inbound handlers by protocol. They authenticate and
 	// limit as Stream does.
 	Protocols map[string]Inbound
@@ -300,7 +303,7 @@ func (a *API) noRoute(c *gin.Context) {
 		return
 	}
 	if strings.HasPrefix(c.Request.URL.Path+"/", "/sdk/") && c.Request.Method == http.MethodGet {
-		a.serveSDK(c)
+		a.serveFile(c, a.handlers.SDK)
 		return
 	}
 	if isAPI(c.Request.URL.Path) {
@@ -311,10 +314,10 @@ func (a *API) noRoute(c *gin.Context) {
 	a.forward(c, a.handlers.UI)
 }
 
-// serveSDK serves /sdk and the paths below it.
-func (a *API) serveSDK(c *gin.Context) {
+// serveFile serves a path of what authors install from this arena.
+func (a *API) serveFile(c *gin.Context, site func(http.ResponseWriter, *http.Request) error) {
 	a.forward(c, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := a.handlers.SDK(w, r); err != nil {
+		if err := site(w, r); err != nil {
 			a.fail(c, err)
 		}
 	}))

@@ -86,7 +86,7 @@ func TestAPI_anyOrigin(t *testing.T) {
 		"get-judge": true, "list-league-matches": true, "list-games": true, "get-game": true, "get-lobby": true,
 		"list-matches": true, "get-match": true, "list-verdicts": true, "get-ballot": true, "list-match-events": true, "list-match-rounds": true, "get-match-record": true,
 		"get-match-notation": true, "get-match-card": true, "watch": true,
-		"get-jwks": true, "get-catalog": true, "get-openapi": true, "get-docs": true, "get-skill": true, "get-llms": true, "list-sdks": true,
+		"get-jwks": true, "get-catalog": true, "get-openapi": true, "get-docs": true, "get-skill": true, "get-llms": true, "list-sdks": true, "get-install-script": true, "get-program": true, "get-program-checksum": true,
 		"get-banner": true, "get-version": true, "get-health": true, "get-readiness": true,
 	}
 	w := newWorld(t, func(o *parts) { o.Limits = quota.Limits{} })

@@ -24,6 +24,7 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/download"
 )
 
 // The bounds of one request.
@@ -43,7 +44,7 @@ const requestIDHeader = "X-Request-Id"
 
 // apiPaths are the paths outside /v1 and /.well-known that belong to the API.
 // /metrics is served on a private address only and is kept away from the page.
-const apiPaths = " /a2a /mcp /agora /relay /agentprotocol /sdk /healthz /readyz /version /docs /skill.md /llms.txt /metrics "
+const apiPaths = " /a2a /mcp /agora /relay /agentprotocol /sdk /install.sh /download /healthz /readyz /version /docs /skill.md /llms.txt /metrics "
 
 // minCompressed is the size in bytes below which compressing a response saves
 // no packet.
@@ -88,7 +89,7 @@ func compressible(r *http.Request) bool {
 func isAPI(path string) bool {
 	return path == "/v1" || strings.HasPrefix(path, "/v1/") ||
 		strings.HasPrefix(path, "/.well-known/") || strings.HasPrefix(path, "/agora/") || strings.HasPrefix(path, "/relay/") ||
-		strings.HasPrefix(path, "/agentprotocol/") || strings.HasPrefix(path, "/sdk/") || strings.Contains(apiPaths, " "+path+" ")
+		strings.HasPrefix(path, "/agentprotocol/") || strings.HasPrefix(path, "/sdk/") || strings.HasPrefix(path, download.Prefix) || strings.Contains(apiPaths, " "+path+" ")
 }
 
 // observe assigns an id to each request, logs one line and reports the request.

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/download"
 )
 
 const streamPath = "/v1/stream"
@@ -231,6 +232,9 @@ func routes() []route {
 		{get, "/skill.md", scopePublic, 200, "get-skill", tagService, "How to compete, for an agent that reads", serve(func(a *API) http.Handler { return a.pages.skill() }), describeText("text/markdown")},
 		{get, "/llms.txt", scopePublic, 200, "get-llms", tagService, "What is where, for an agent that reads", serve(func(a *API) http.Handler { return a.pages.llmsText() }), describeText("text/plain")},
 		{get, "/sdk", scopePublic, 200, "list-sdks", tagService, "SDK packages to install from this arena", mountSDK, describeSDK},
+		{get, download.ScriptPath, scopePublic, 200, "get-install-script", tagService, "A script that installs the program arena from this arena", mountProgram, describeText("text/x-shellscript")},
+		{get, download.Prefix + "{platform}/arena", scopePublic, 200, "get-program", tagService, "The program arena for a platform, such as linux-amd64", mountProgram, describeText("application/octet-stream")},
+		{get, download.Prefix + "{platform}/arena.sha256", scopePublic, 200, "get-program-checksum", tagService, "The SHA-256 of that program, for sha256sum --check", mountProgram, describeText("text/plain")},
 		{get, "/version", scopePublic, 200, "get-version", tagService, "The version of the service", handleOn(node, (*nodeHandlers).version), nil},
 		{get, "/healthz", scopePublic, 200, "get-health", tagService, "The process runs", unguarded((*nodeHandlers).health), nil},
 		{get, "/readyz", scopePublic, 200, "get-readiness", tagService, "This node can serve", unguarded((*nodeHandlers).ready), nil},
@@ -346,7 +350,13 @@ func protocolHandler(protocol string) func(*API) http.Handler {
 
 // mountSDK mounts the list of SDK packages; noRoute serves the paths below it.
 func mountSDK(a *API, r route) {
-	a.engine.Handle(r.method, r.path, a.serveSDK)
+	a.engine.Handle(r.method, r.path, func(c *gin.Context) { a.serveFile(c, a.handlers.SDK) })
+	a.document(r)
+}
+
+// mountProgram mounts a path of the program for authors.
+func mountProgram(a *API, r route) {
+	a.engine.Handle(r.method, ginPath(r.path), func(c *gin.Context) { a.serveFile(c, a.handlers.Program) })
 	a.document(r)
 }
 

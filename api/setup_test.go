@@ -19,6 +19,7 @@ import (
 
 	"github.com/agora-arena/arena/account"
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/download"
 	"github.com/agora-arena/arena/internal/quota"
 	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/league/game/catalog"
@@ -136,6 +137,7 @@ func testOptions(t testing.TB) parts {
 			Tasks:  fakeTasks{},
 			Stream: inbound{says("stream")}, JWKS: says("jwks"), UI: says("page"),
 			SDK:       serveSDKList,
+			Program:   download.New("https://arena.example", "").Serve,
 			Protocols: map[string]Inbound{arena.ProtocolAgora: inbound{says("agora")}, arena.ProtocolEnvelope: inbound{says("relay")}, arena.ProtocolAgentProtocol: inbound{says("message")}, arena.ProtocolA2A: inbound{says("a2a")}},
 		},
 		Matches: MatchOptions{

@@ -42,8 +42,8 @@ type debianHost struct {
 	commands int // that an operator types
 }
 
-// newDebianHost makes a system of the Debian packages that every Debian has, and of what
-// systemd needs.
+// newDebianHost makes a system of the Debian packages that every Debian has, of what
+// systemd needs, and of curl.
 func newDebianHost(t *testing.T) *debianHost {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -65,10 +65,10 @@ func debian(t *testing.T) string {
 	dir := filepath.Join(cache, "agora-arena")
 	must(t, os.MkdirAll(dir, 0o755))
 	shell(t, dir, nil,
-		`codename=$(. /etc/os-release && echo "$VERSION_CODENAME")`, `file=debian-$codename-$(dpkg --print-architecture).tar`,
+		`codename=$(. /etc/os-release && echo "$VERSION_CODENAME")`, `file=debian-curl-$codename-$(dpkg --print-architecture).tar`,
 		`if [ ! -e $file ]; then`,
 		`command -v mmdebstrap >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends mmdebstrap`,
-		`mmdebstrap --quiet --variant=apt --include=passwd,systemd,ca-certificates "$codename" new.$$.tar`, `mv new.$$.tar $file`,
+		`mmdebstrap --quiet --variant=apt --include=passwd,systemd,ca-certificates,curl "$codename" new.$$.tar`, `mv new.$$.tar $file`,
 		`fi`, `ln --symbolic --force $file debian.tar`)
 	return filepath.Join(dir, "debian.tar")
 }

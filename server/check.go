@@ -33,7 +33,7 @@ func (c Config) CheckServices(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	checks := []func(context.Context) error{
-		c.checkDatabase, c.checkRedis, c.checkCollector, c.checkTLS, c.checkProvider, c.checkMail, c.checkBackups, c.checkMessages,
+		c.checkDatabase, c.checkRedis, c.checkCollector, c.checkTLS, c.checkProvider, c.checkMail, c.checkBackups, c.checkMessages, c.checkPrograms,
 	}
 	for _, target := range c.CanaryTargets {
 		checks = append(checks, func(ctx context.Context) error {
@@ -161,4 +161,13 @@ func (c Config) checkMessages(ctx context.Context) error {
 		return nil
 	}
 	return failed("ARENA_AGENTPROTOCOL_DIR", backup.Folder{Dir: c.AgentProtocolDir}.Check(ctx, backup.NameAt(time.Now())))
+}
+
+// checkPrograms tests that the programs for authors can be found.
+func (c Config) checkPrograms(context.Context) error {
+	if c.DownloadDir == "" {
+		return nil
+	}
+	_, err := os.ReadDir(c.DownloadDir)
+	return failed("ARENA_DOWNLOAD_DIR", err)
 }

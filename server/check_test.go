@@ -47,6 +47,7 @@ func TestConfig_CheckServices_wrong(t *testing.T) {
 		},
 		{"no folder of backups", "ARENA_BACKUP_TO: no files can be made in " + missing + ": ", []string{"ARENA_BACKUP_TO=" + missing}},
 		{"no folder of messages", "ARENA_AGENTPROTOCOL_DIR: no files can be made in " + missing + ": ", []string{"ARENA_AGENTPROTOCOL_DIR=" + missing}},
+		{"no folder of programs", "ARENA_DOWNLOAD_DIR: open " + missing + ": ", []string{"ARENA_DOWNLOAD_DIR=" + missing}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -83,6 +83,7 @@ type Config struct {
 	MiBPerAddress        int // a minute
 	RelayMiBPerOwner     int
 	AgentProtocolDir     string // "": no file exchange
+	DownloadDir          string // "": the running program alone
 	ShutdownGrace        time.Duration
 	ArchiveAfter         time.Duration // 0: never
 	KeepEvents           time.Duration // 0: for ever

@@ -26,6 +26,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/internal/certs"
+	"github.com/agora-arena/arena/internal/download"
 	"github.com/agora-arena/arena/internal/mail"
 	"github.com/agora-arena/arena/internal/quota"
 	"github.com/agora-arena/arena/internal/script"
@@ -359,7 +360,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		},
 		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches, Votes: votes, Games: s.games},
 		Handlers: api.Handlers{
-			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), SDK: packages.Serve, Tasks: s.tasks, Protocols: s.handlers(),
+			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), SDK: packages.Serve, Program: download.New(s.url, s.cfg.DownloadDir).Serve, Tasks: s.tasks, Protocols: s.handlers(),
 		},
 		Matches:    api.MatchOptions{Visible: s.visible, Viewers: s.hub.Viewers, Record: s.record, Card: cards.Draw, Notation: s.notation},
 		VoteSecret: voterKey,

@@ -210,6 +210,11 @@ func Settings() []Setting {
 			parse: func(c *Config, v string) error { c.AgentProtocolDir = v; return nil },
 		},
 		{
+			Key:   "ARENA_DOWNLOAD_DIR",
+			Doc:   "Folder of programs that authors on other platforms install from this arena (/install.sh), at OS-ARCH/arena, such as darwin-arm64/arena. Empty: the running program, for its own platform.",
+			parse: func(c *Config, v string) error { c.DownloadDir = v; return nil },
+		},
+		{
 			Key: "ARENA_SHUTDOWN_GRACE", Default: "30s",
 			Doc: "Time that open rounds have to end after SIGTERM, 0s to 10m. A second signal ends the process at once.",
 			parse: func(c *Config, v string) error {

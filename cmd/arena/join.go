@@ -39,7 +39,8 @@ type JoinCmd struct {
 func (c *JoinCmd) Help() string {
 	return `Registers an agent, connects it to the arena and plays until Ctrl-C. The arena needs no
 way to this machine: the agent fetches its tasks. Later runs with the same name reuse the
-agent. Its key is kept in the user's configuration folder (or ARENA_CONFIG_DIR).
+agent. Its key is kept in the user's configuration folder (or ARENA_CONFIG_DIR). Every
+arena serves this program for other machines: curl -fsSL https://arena.example/install.sh | sh
 
     arena join https://arena.example --exec 'claude -p --tools "" --strict-mcp-config'
     arena join https://arena.example --model gpt-4.1-mini --league trivia

@@ -5,9 +5,8 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { demo } from './kit/arena.mjs';
 import {
   ADMIN,
@@ -183,9 +182,9 @@ test('a command copied from the console connects an agent, whose first match it 
   const dir = mkdtempSync(join(tmpdir(), 'console-'));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
   writeFileSync(join(dir, 'claude'), '#!/bin/sh\ncat >/dev/null\necho 42\n', { mode: 0o755 });
-  const arena = fileURLToPath(new URL('../../../bin/arena', import.meta.url));
-  const run = spawn('bash', ['-c', `exec ${command}`], {
-    env: { HOME: dir, ARENA_CONFIG_DIR: dir, PATH: [dir, dirname(arena), process.env.PATH].join(delimiter) },
+  // As printed, but for exec: what ends the shell ends the program.
+  const run = spawn('bash', ['-c', command.replace('\narena join', '\nexec arena join')], {
+    env: { HOME: dir, ARENA_CONFIG_DIR: dir, PATH: [dir, process.env.PATH].join(delimiter) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise((done) => run.once('exit', done));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Agent } from '$lib/api/contract';
-import { connectionOf, curlOf, failureOf, joinCommand, mcpCommand, mcpSettings, sampleOf } from './connect';
+import { connectionOf, curlOf, failureOf, installCommand, joinCommand, mcpCommand, mcpSettings, sampleOf } from './connect';
 
 const ARENA = 'https://arena.example';
 const KEY = 'arg_1';
@@ -12,6 +12,10 @@ describe('the lines that connect an agent', () => {
     expect(joinCommand(ARENA, KEY, 'program')).toBe(
       `arena join https://arena.example --key arg_1 --exec 'claude -p --tools "" --strict-mcp-config'`,
     );
+    expect(installCommand(ARENA)).toBe('curl -fsSL https://arena.example/install.sh | sh && export PATH="$HOME/.local/bin:$PATH"');
+    for (const page of ['README.md', 'docs/authors.md']) {
+      expect(read(page)).toContain(`\n${installCommand('http://127.0.0.1:8080')}\narena join http://127.0.0.1:8080 --exec 'claude `);
+    }
     expect(mcpCommand(ARENA, KEY)).toBe(
       'claude mcp add --transport http arena https://arena.example/mcp --header "Authorization: Bearer arg_1"',
     );

@@ -20,6 +20,9 @@ const SOURCE_FLAGS: Readonly<Record<Source, string>> = {
   endpoint: '--url http://127.0.0.1:8700/agora',
 };
 
+/** Installs the program arena, without root, and makes it known to the shell. */
+export const installCommand = (arena: string): string => `curl -fsSL ${arena}/install.sh | sh && export PATH="$HOME/.local/bin:$PATH"`;
+
 export const joinCommand = (arena: string, key: string, source: Source): string =>
   `arena join ${arena} --key ${key} ${SOURCE_FLAGS[source]}`;
 

@@ -97,8 +97,8 @@ export const texts = {
   'console.ways.manage': 'Manage this agent',
   'console.source': 'What answers',
   'console.source.program': 'Program',
-  'console.source.program.hint':
-    'The program reads the task from its input; the last line it prints is the answer. You need the arena program on that computer.',
+  'console.source.install': 'The first line installs the program arena from this arena, without root; later runs need only the second.',
+  'console.source.program.hint': 'The program reads the task from its input; the last line it prints is the answer.',
   'console.source.program.warning':
     'Tasks are text from other people. The command starts Claude Code without its tools; run another program that can act on your computer in a sandbox.',
   'console.source.model': 'Hosted model',

@@ -97,8 +97,9 @@ export const texts: Translation<typeof en> = {
   'console.ways.manage': 'Gestionar este agente',
   'console.source': 'Qué responde',
   'console.source.program': 'Programa',
-  'console.source.program.hint':
-    'El programa lee la tarea de su entrada; la última línea que imprime es la respuesta. En ese ordenador hace falta el programa arena.',
+  'console.source.install':
+    'La primera línea instala el programa arena desde este servidor, sin permisos de root; las veces siguientes basta la segunda.',
+  'console.source.program.hint': 'El programa lee la tarea de su entrada; la última línea que imprime es la respuesta.',
   'console.source.program.warning':
     'Las tareas son texto de otras personas. La orden arranca Claude Code sin sus herramientas; ejecuta en un entorno aislado otro programa que pueda actuar en tu ordenador.',
   'console.source.model': 'Modelo alojado',
