@@ -16,6 +16,8 @@ import (
 // historyHandlers serve the routes that show what agents did.
 type historyHandlers struct {
 	rows    Rows
+	visible Visible
+	url     string // of the arena, without a slash at the end
 	matches *matchViews
 	ranks   func(ctx context.Context, league string) (map[string]int, error) // by agent id
 	now     func() time.Time
@@ -264,6 +266,99 @@ func (h *historyHandlers) outcomes(ctx context.Context, in *IDParam) (*output[re
 		v.Items = append(v.Items, resultCountView{Result: string(c.Result), Rounds: c.Rounds, MeanMS: milliseconds(c.Mean)})
 	}
 	return answer(v)
+}
+
+type lossesInput struct {
+	IDParam
+	PageParams
+	League  string `query:"league" maxLength:"40" doc:"Only in this league."`
+	Topic   string `query:"topic" maxLength:"128" doc:"Only questions of this topic."`
+	Version string `query:"version" maxLength:"32" doc:"Only matches in which the agent had this version."`
+}
+
+type lossView struct {
+	MatchID     string        `json:"match_id"`
+	League      string        `json:"league"`
+	Round       int           `json:"round"`
+	At          jsonTime      `json:"at" doc:"When the round closed."`
+	Topic       string        `json:"topic,omitempty"`
+	Description string        `json:"description" doc:"The question; in a game, what the agent was asked if you may see it, else what spectators see."`
+	Options     []string      `json:"options,omitempty"`
+	Answer      string        `json:"answer" doc:"Empty: there was none, or it is still sealed."`
+	Correct     string        `json:"correct" doc:"The right answer; empty where there is no single one."`
+	Outcome     arena.Outcome `json:"outcome" enum:"answered,timeout,error,invalid" doc:"answered: the answer got no point."`
+	Reason      string        `json:"reason" doc:"A stable word for what went wrong; empty: the answer was wrong."`
+	ElapsedMS   float64       `json:"elapsed_ms"`
+	Version     string        `json:"version,omitempty" doc:"Of the agent in the match."`
+	URL         string        `json:"url" doc:"The page that replays the round."`
+}
+
+// losses answers with the rounds that brought an agent no point: to spectators those
+// that they have seen close, to whom the agent belongs all of them.
+func (h *historyHandlers) losses(ctx context.Context, in *lossesInput) (*output[listOf[lossView]], error) {
+	g, err := h.rows.Agents.Agent(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	f := arena.LossFilter{AgentID: g.ID, League: in.League, Topic: in.Topic, Version: in.Version}
+	list, next, err := h.visible.Losses(ctx, f, callerOf(ctx).ActsFor(g), in.page())
+	if err != nil {
+		return nil, err
+	}
+	var items []lossView
+	for _, l := range list {
+		items = append(items, h.viewLoss(l))
+	}
+	return answerList(items, next)
+}
+
+func (h *historyHandlers) viewLoss(l arena.LostRound) lossView {
+	task := l.Round.Public()
+	for _, p := range l.Round.Turn.Prompts {
+		task.Description, task.Options = p.Description, p.Options
+	}
+	v := lossView{
+		MatchID: l.Round.MatchID, League: l.League, Round: l.Round.No, At: jsonTime(l.Round.ClosedAt),
+		Topic: task.Topic, Description: task.Description, Options: task.Options, Correct: l.Round.Task.Correct(),
+		Outcome: l.Answer.Outcome, Reason: l.Answer.Reason, ElapsedMS: milliseconds(l.Answer.Elapsed), Version: l.Version,
+		URL: h.url + "/m/" + l.Round.MatchID + "?seq=" + strconv.FormatInt(l.Seq, 10),
+	}
+	if l.Answer.Body != nil {
+		v.Answer = l.Answer.Body.Answer
+	}
+	return v
+}
+
+type topicsInput struct {
+	IDParam
+	League string `query:"league" maxLength:"40" doc:"Only in this league."`
+}
+
+type topicView struct {
+	Topic    string  `json:"topic" doc:"Empty: questions without a topic."`
+	Answered int     `json:"answered" doc:"Judged answers in its newest 500 matches."`
+	Right    int     `json:"right" doc:"Answers that got the whole point."`
+	Share    float64 `json:"share" minimum:"0" maximum:"1"`
+	Low      float64 `json:"low" doc:"Of the 95 % interval of Wilson; a wide one means too few answers."`
+	High     float64 `json:"high"`
+}
+
+// topics answers with how often an agent is right, by topic, most answers first.
+func (h *historyHandlers) topics(ctx context.Context, in *topicsInput) (*output[listOf[topicView]], error) {
+	g, err := h.rows.Agents.Agent(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := h.rows.Ratings.Topics(ctx, g.ID, in.League, callerOf(ctx).ActsFor(g), resultMatches)
+	if err != nil {
+		return nil, err
+	}
+	var items []topicView
+	for _, c := range counts {
+		share := arena.ShareOf(c.Right, c.Answered)
+		items = append(items, topicView{c.Topic, c.Answered, c.Right, share.Share, share.Low, share.High})
+	}
+	return answerList(items, "")
 }
 
 // calibrationAnswers is how many of an agent's answers its calibration looks

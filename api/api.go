@@ -213,7 +213,7 @@ func newResources(o Options) resources {
 		owners:  &accountHandlers{accounts: o.Services.Accounts, url: o.Site.URL, now: now, rows: o.Store, export: o.Export, log: o.Logger},
 		people:  &peopleHandlers{people: o.Services.Accounts, signIn: o.Site.SignIn, url: o.Site.URL, https: isHTTPS(o.Site.URL), now: now},
 		agents:  &agentHandlers{agents: o.Services.Agents, keys: o.Services.Accounts, rows: o.Store, views: agents},
-		history: &historyHandlers{rows: o.Store, matches: matches, ranks: agents.ranksOf, now: now},
+		history: &historyHandlers{rows: o.Store, visible: o.Matches.Visible, url: o.Site.URL, matches: matches, ranks: agents.ranksOf, now: now},
 		leagues: &leagueHandlers{leagues: o.Services.Leagues, rows: o.Store, matches: matches, now: now},
 		seasons: &seasonHandlers{rows: o.Store, draw: o.SeasonCard, now: now},
 		packs:   &packHandlers{packs: o.Services.Leagues, tasks: o.Services.Matches, rows: o.Store},
@@ -345,6 +345,7 @@ type Visible interface {
 	Rounds(ctx context.Context, m visibility.Match) ([]arena.Round, error)
 	ClosedRounds(ctx context.Context, m visibility.Match) ([]visibility.ClosedRound, error)
 	Verdicts(ctx context.Context, m visibility.Match) ([]arena.Verdict, error)
+	Losses(ctx context.Context, f arena.LossFilter, own bool, p arena.Page) ([]arena.LostRound, string, error)
 	Position(ctx context.Context, m visibility.Match) (json.RawMessage, error)
 	Events(ctx context.Context, l visibility.Log, since int64, limit int) ([]arena.Event, error)
 	RecordRows(ctx context.Context, id string, maxEvents int64) (record.Rows, error)

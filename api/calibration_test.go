@@ -3,6 +3,7 @@ package api
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -68,4 +69,53 @@ func TestAPI_listStandings_fit(t *testing.T) {
 	if r.str("items.0.agent_id") != min(a, b) {
 		t.Errorf("the fit changes the order: %s", r.body)
 	}
+}
+
+// Lost rounds and topics are public when their round has closed. Threat F1.
+func TestAPI_losses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", nil)
+	a, b := w.agent(w.alice, "a", "quiz"), w.agent(w.bob, "b", "quiz")
+	id := w.do("POST", "/v1/matches", w.admin, object{"league": "quiz", "agents": []string{a, b}}).is(201).str("match_id")
+	lease, match := w.play(id)
+	said := arena.Answer{
+		MatchID: id, Round: 1, AgentID: b, Outcome: arena.OutcomeAnswered, Attempts: 1, Elapsed: 1500 * time.Millisecond, Body: &arena.AnswerBody{Answer: "yes"},
+	}
+	if _, err := w.store.Matches.SaveAnswer(t.Context(), lease, said, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	losses, topics := "/v1/agents/"+b+"/losses", "/v1/agents/"+b+"/topics"
+	for _, token := range []string{"", w.bob, w.admin} {
+		for _, path := range []string{losses, topics} {
+			if r := w.do("GET", path, token, nil).is(200); !strings.Contains(string(r.body), `"items":[]`) {
+				t.Errorf("of an open round: %s", r.body)
+			}
+		}
+	}
+	said.Judged = true
+	if _, err := w.store.Matches.CloseRound(t.Context(), lease, arena.RoundClose{Round: 1, Seats: match.Seats, Answers: []arena.Answer{said}}, func([]arena.Event) ([]arena.Event, error) { return nil, nil }); err != nil {
+		t.Fatal(err)
+	}
+	r := w.do("GET", losses, "", nil).is(200)
+	for member, want := range map[string]string{
+		"match_id": id, "league": "quiz", "answer": "yes", "outcome": "answered", "reason": "",
+	} {
+		if got := r.str("items.0." + member); got != want {
+			t.Errorf("%s is %q, want %q", member, got, want)
+		}
+	}
+	if r.str("items.0.description") == "" || r.str("items.0.correct") == "" || !strings.Contains(string(r.body), `"elapsed_ms":1500`) ||
+		!strings.HasPrefix(r.str("items.0.url"), "https://arena.example/m/"+id+"?seq=") {
+		t.Errorf("losses: %s", r.body)
+	}
+	w.run([]scenario{
+		{name: "topics", method: "GET", path: topics + "?league=quiz", status: 200, says: `"answered":1,"right":0,"share":0,"low":0,"high":0.79`},
+		{name: "another league", method: "GET", path: losses + "?league=other", status: 200, says: `"items":[]`},
+		{name: "another topic", method: "GET", path: losses + "?topic=none", status: 200, says: `"items":[]`},
+		{name: "another agent", method: "GET", path: "/v1/agents/" + a + "/losses", status: 200, says: `"items":[]`},
+		{name: "nobody", method: "GET", path: "/v1/agents/ag_none/losses", status: 404, code: arena.CodeNotFound},
+		{name: "nobody's topics", method: "GET", path: "/v1/agents/ag_none/topics", status: 404, code: arena.CodeNotFound},
+		{name: "a strange cursor", method: "GET", path: losses + "?cursor=eA", status: 422, code: arena.CodeInvalid, fields: []string{"cursor"}},
+	})
 }

@@ -92,7 +92,7 @@ func matrix() map[string]answers {
 		// Whom an admin has paused, only an admin resumes; this one its owner has.
 		"resume-agent":       mineOrModerated(200),
 		"list-agent-ratings": open(200), "list-agent-matches": open(200), "list-agent-uptime": open(200),
-		"list-agent-opponents": open(200), "get-agent-calibration": open(200), "get-agent-outcomes": open(200),
+		"list-agent-opponents": open(200), "get-agent-calibration": open(200), "get-agent-outcomes": open(200), "list-agent-losses": open(200), "list-agent-topics": open(200),
 		"list-agent-deliveries": mine(200),
 
 		"list-leagues": open(200), "create-league": admins(201), "get-league": open(200), "update-league": organized(200),
@@ -125,6 +125,7 @@ func matrix() map[string]answers {
 		"get-status": admins(200), "list-audit": admins(200), "get-calendar": {401, 403, 403, 200, 401, 200, 200, 403}, "list-anomalies": moderated(200), "verify-ratings": admins(200), "rebuild-ratings": admins(200),
 		"get-banner": open(200), "get-catalog": open(200), "set-banner": admins(200),
 		"drain-node": admins(202), "get-version": open(200), "get-skill": anyone(200), "get-llms": anyone(200), "list-sdks": anyone(200),
+		"get-install-script": anyone(200), "get-program": anyone(404), "get-program-checksum": anyone(404),
 	}
 }
 

@@ -143,6 +143,17 @@ func (o Operations) Rehearse(ctx context.Context, caller arena.Caller, agentID, 
 	return do(ctx, o, caller, "rehearse", o.agents.rehearse, &in)
 }
 
+// Losses returns the newest rounds that an agent lost.
+func (o Operations) Losses(ctx context.Context, caller arena.Caller, f arena.LossFilter, limit int) (any, error) {
+	in := lossesInput{IDParam: IDParam{f.AgentID}, PageParams: PageParams{Limit: limit}, League: f.League, Topic: f.Topic, Version: f.Version}
+	return do(ctx, o, caller, "list-agent-losses", o.history.losses, &in)
+}
+
+// Topics returns how often an agent is right, by topic.
+func (o Operations) Topics(ctx context.Context, caller arena.Caller, agentID, league string) (any, error) {
+	return do(ctx, o, caller, "list-agent-topics", o.history.topics, &topicsInput{IDParam{agentID}, league})
+}
+
 // Deliveries returns the newest requests that were sent to an agent.
 func (o Operations) Deliveries(ctx context.Context, caller arena.Caller, agentID, matchID string, outcome arena.Outcome, limit int) (any, error) {
 	in := deliveriesInput{IDParam: IDParam{agentID}, PageParams: PageParams{Limit: limit}, Match: matchID, Outcome: string(outcome)}

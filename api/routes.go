@@ -129,6 +129,8 @@ func routes() []route {
 		{get, "/v1/agents/{id}/opponents", scopePublic, 200, "list-agent-opponents", tagAgents, "Results by opponent", handleOn(history, (*historyHandlers).opponents), nil},
 		{get, "/v1/agents/{id}/calibration", scopePublic, 200, "get-agent-calibration", tagAgents, "What its declared confidence and tokens are worth", handleDear(history, (*historyHandlers).calibration), nil},
 		{get, "/v1/agents/{id}/outcomes", scopePublic, 200, "get-agent-outcomes", tagAgents, "How its rounds end, by cause", handleOn(history, (*historyHandlers).outcomes), nil},
+		{get, "/v1/agents/{id}/losses", scopePublic, 200, "list-agent-losses", tagAgents, "Rounds that it lost, newest first", handleOn(history, (*historyHandlers).losses), nil},
+		{get, "/v1/agents/{id}/topics", scopePublic, 200, "list-agent-topics", tagAgents, "How often it is right, by topic", handleDear(history, (*historyHandlers).topics), nil},
 		{get, "/v1/agents/{id}/deliveries", scopeOwnLog, 200, "list-agent-deliveries", tagAgents, "Every request sent to an agent, newest first", handleOn(history, (*historyHandlers).deliveries), nil},
 
 		{get, "/v1/leagues", scopePublic, 200, "list-leagues", tagLeagues, "Leagues", handleOn(leagues, (*leagueHandlers).list), nil},

@@ -142,7 +142,7 @@ type GameShares struct {
 	Won, Drawn, Lost Share
 }
 
-// Share is a share of a number of games, 0 to 1, with its 95 % interval.
+// Share is a share of a number of games or answers, 0 to 1, with its 95 % interval.
 type Share struct{ Share, Low, High float64 }
 
 // FirstMoverOf returns the results of first movers in games, or only in those that
@@ -165,11 +165,11 @@ func FirstMoverOf(records []GameRecord, playedOut bool) *FirstMover {
 }
 
 func sharesOf(s GameScore) GameShares {
-	return GameShares{Games: s.Games, Won: shareOf(s.Wins, s.Games), Drawn: shareOf(s.Draws, s.Games), Lost: shareOf(s.Losses, s.Games)}
+	return GameShares{Games: s.Games, Won: ShareOf(s.Wins, s.Games), Drawn: ShareOf(s.Draws, s.Games), Lost: ShareOf(s.Losses, s.Games)}
 }
 
-// shareOf returns k of n with the Wilson score interval at 95 %.
-func shareOf(k, n int) Share {
+// ShareOf returns k of n with the Wilson score interval at 95 %.
+func ShareOf(k, n int) Share {
 	if n == 0 {
 		return Share{High: 1}
 	}

@@ -27,6 +27,32 @@ type ResultCount struct {
 	Mean   time.Duration // from request to answer, as the arena measured it
 }
 
+// LossFilter selects lost rounds of an agent. Its other zero members select everything.
+type LossFilter struct {
+	AgentID string
+	League  string
+	Topic   string
+	Version string // of the agent in the match
+}
+
+// LostRound is a closed round that counts for an agent and brought it no point: its
+// answer was wrong, its move illegal twice, or there was no answer.
+type LostRound struct {
+	League  string
+	Seat    int    // Seat.No of the agent
+	Version string // of the agent in the match
+	Seq     int64  // of the event that opened the round
+	Round   Round
+	Answer  Answer
+}
+
+// TopicCount counts an agent's judged answers to the questions of a topic.
+type TopicCount struct {
+	Topic    string // "": questions without a topic
+	Answered int
+	Right    int // answers that got the whole point
+}
+
 // Claim is an agent's declaration with one judged answer, and whether the answer
 // was right, which means that it got the whole point.
 type Claim struct {

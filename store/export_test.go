@@ -116,6 +116,16 @@ func MatchWriteTexts() []string {
 // ResultQuery is the query of AgentResults.
 func ResultQuery(agentID string, matches int) (string, []any) { return resultQuery(agentID, matches) }
 
+// LossQuery is the query of LostRounds.
+func LossQuery(f arena.LossFilter, afterMatch string, afterRound int64) (string, []any) {
+	return lossQuery(f, afterMatch, afterRound, 10)
+}
+
+// TopicQuery is the query of Topics.
+func TopicQuery(agentID, league string, own bool) (string, []any) {
+	return topicQuery(agentID, league, own, 10)
+}
+
 // MoversQuery and OpenRounds are the texts of two queries.
 const (
 	MoversQuery = moversQuery

@@ -25,6 +25,7 @@ const (
 	listAudit      list = "u"
 	listSeasons    list = "s"
 	listOwners     list = "o"
+	listLosses     list = "l"
 )
 
 // open checks a page's limit and returns the key of the last item before it,
@@ -100,17 +101,18 @@ func (s *Matches) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page
 // startKey is the cursor key of a match in the order of starts.
 func startKey(m arena.Match) string { return strconv.FormatInt(db.Millis(m.StartsAt), 10) + ":" + m.ID }
 
-// splitKey returns the start, in milliseconds, and the id in a cursor key.
-func splitKey(kind list, key string) (start int64, id string, err error) {
-	if kind != listStarts || key == "" {
+// splitKey returns the number and the id in a cursor key: the start of a match in
+// milliseconds, or the number of a round.
+func splitKey(kind list, key string) (number int64, id string, err error) {
+	if kind != listStarts && kind != listLosses || key == "" {
 		return 0, key, nil
 	}
 	text, id, found := strings.Cut(key, ":")
-	start, err = strconv.ParseInt(text, 10, 64)
+	number, err = strconv.ParseInt(text, 10, 64)
 	if err != nil || !found {
 		return 0, "", errCursor()
 	}
-	return start, id, nil
+	return number, id, nil
 }
 
 // namedAgents returns the agents that have text in their name, the shortest

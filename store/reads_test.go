@@ -82,9 +82,19 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 		"agent's claims":                    func(ctx context.Context) error { return second(s.Ratings.AgentClaims(ctx, agent, league, 100)) },
 		"agent's claims in any league":      func(ctx context.Context) error { return second(s.Ratings.AgentClaims(ctx, agent, "", 100)) },
 		"agent's results":                   func(ctx context.Context) error { return second(s.Ratings.AgentResults(ctx, agent, 100)) },
-		"agent's no-shows":                  func(ctx context.Context) error { return second(s.Ratings.NoShows(ctx, "", []string{agent})) },
-		"movers":                            func(ctx context.Context) error { return second(s.Ratings.Movers(ctx, now, 10)) },
-		"last seasons":                      func(ctx context.Context) error { return second(s.Leagues.LastSeasons(ctx)) },
+		"agent's topics":                    func(ctx context.Context) error { return second(s.Ratings.Topics(ctx, agent, league, false, 100)) },
+		"agent's topics, its owner's":       func(ctx context.Context) error { return second(s.Ratings.Topics(ctx, agent, "", true, 100)) },
+		"agent's losses": func(ctx context.Context) error {
+			_, _, err := s.Matches.LostRounds(ctx, arena.LossFilter{AgentID: agent}, first)
+			return err
+		},
+		"agent's losses of a topic": func(ctx context.Context) error {
+			_, _, err := s.Matches.LostRounds(ctx, arena.LossFilter{AgentID: agent, League: league, Topic: "maths", Version: "1"}, arena.Page{Limit: 20, Cursor: "bDozOm1fMDAwMDAxMDAwMA"}) // l:3:m_0000010000
+			return err
+		},
+		"agent's no-shows": func(ctx context.Context) error { return second(s.Ratings.NoShows(ctx, "", []string{agent})) },
+		"movers":           func(ctx context.Context) error { return second(s.Ratings.Movers(ctx, now, 10)) },
+		"last seasons":     func(ctx context.Context) error { return second(s.Leagues.LastSeasons(ctx)) },
 		"agent's deliveries": func(ctx context.Context) error {
 			_, _, err := s.Agents.Deliveries(ctx, arena.DeliveryFilter{AgentID: agent}, first)
 			return err

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/store/storetest"
 )
@@ -25,5 +26,27 @@ func TestAgentResults_Plan(t *testing.T) {
 	}
 	if strings.Contains(p, "SCAN a") || strings.Contains(p, "SCAN r") {
 		t.Errorf("a whole table is read:\n%s", p)
+	}
+}
+
+// TestLostRounds_Plan: losses and topics are read as results are.
+func TestLostRounds_Plan(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, storetest.SQLite(t))
+	plan := func(query string, args []any) string { return planOf(t, s, query, args...) }
+	for name, p := range map[string]string{
+		"losses":          plan(store.LossQuery(arena.LossFilter{AgentID: "ag_1"}, "", 0)),
+		"filtered losses": plan(store.LossQuery(arena.LossFilter{AgentID: "ag_1", League: "trivia", Topic: "maths", Version: "1"}, "m_1", 2)),
+		"topics":          plan(store.TopicQuery("ag_1", "", true)),
+		"visible topics":  plan(store.TopicQuery("ag_1", "trivia", false)),
+	} {
+		for _, step := range []string{
+			"INDEX seats_by_agent (agent_id=?)", "SEARCH m USING INDEX sqlite_autoindex_matches_1 (id=?)", "SEARCH r USING INDEX sqlite_autoindex_rounds_1 (match_id=?",
+			"SEARCH a USING INDEX sqlite_autoindex_answers_1 (match_id=? AND round=? AND agent_id=?)",
+		} {
+			if !strings.Contains(p, step) {
+				t.Errorf("%s: no step %q in\n%s", name, step, p)
+			}
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -135,6 +136,96 @@ func claimQuery(agentID, league string, limit int) (string, []any) {
 		AND a.judged = 1 AND r.source NOT LIKE $5 ORDER BY s.match_id DESC, r.no DESC LIMIT $3) d) c
 		CROSS JOIN answers b WHERE c.bytes <= $6 AND b.match_id = c.match_id AND b.round = c.no AND b.agent_id = $1`,
 		[]any{agentID, string(arena.OutcomeAnswered), limit, 2 * limit, arena.GameSource + "%", claimBytes}
+}
+
+// LostRounds returns a page of the rounds that an agent lost in its newest lossMatches
+// matches, newest first. Void matches do not count.
+func (s *Matches) LostRounds(ctx context.Context, f arena.LossFilter, p arena.Page) ([]arena.LostRound, string, error) {
+	after, err := listLosses.open(p)
+	if err != nil {
+		return nil, "", err
+	}
+	round, match, err := splitKey(listLosses, after)
+	if err != nil {
+		return nil, "", err
+	}
+	query, args := lossQuery(f, match, round, p.Limit+1)
+	items, err := db.All(ctx, s.reader, func(r db.Row) (l arena.LostRound, err error) {
+		err = r.Scan(&l.League, &l.Seat, &l.Version, &l.Seq, &l.Round.MatchID, &l.Round.No, db.IntoJSON((*taskDoc)(&l.Round.Task)), db.IntoJSON(&l.Round.Turn),
+			db.IntoTime(&l.Round.OpenedAt), db.IntoTime(&l.Round.ClosedAt), &l.Answer.Outcome, &l.Answer.Reason, readBody(&l.Answer.Body), &l.Answer.Elapsed)
+		l.Answer.MatchID, l.Answer.Round, l.Answer.AgentID = l.Round.MatchID, l.Round.No, f.AgentID
+		return l, err
+	}, query, args...)
+	if err != nil {
+		return nil, "", s.wrap(err, "list lost rounds of agent %s", f.AgentID)
+	}
+	items, next := closePage(listLosses, p, items, func(l arena.LostRound) string { return strconv.Itoa(l.Round.No) + ":" + l.Round.MatchID })
+	return items, next, nil
+}
+
+// lossMatches is how many of an agent's matches LostRounds looks at.
+const lossMatches = 500
+
+// topicOf is the topic of the task of a round r, in the SQL of both engines.
+const topicOf = `COALESCE(json(r.task) ->> 'topic', '')`
+
+// lossQuery reaches each answer by its key, as resultQuery does. Points of a game are
+// those of its end, so a move is lost only if it was illegal.
+func lossQuery(f arena.LossFilter, afterMatch string, afterRound int64, limit int) (string, []any) {
+	var c db.Clauses
+	agent := c.Arg(f.AgentID)
+	c.And("m.id = s.match_id AND m.status IN ('running', 'finished')")
+	c.And("r.match_id = s.match_id AND r.closed_at > 0 AND a.match_id = r.match_id AND a.round = r.no AND a.agent_id = " + agent)
+	c.And(`(a.outcome IN ('timeout', 'error', 'invalid') OR a.outcome = 'answered' AND a.judged = 1
+		AND CASE WHEN r.source LIKE ? THEN a.reason = ? ELSE a.points <= 0 END)`, arena.GameSource+"%", arena.ReasonIllegalMove)
+	if f.League != "" {
+		c.And("m.league = ?", f.League)
+	}
+	if f.Topic != "" {
+		c.And(topicOf+" = ?", f.Topic)
+	}
+	if f.Version != "" {
+		c.And("s.version = ?", f.Version)
+	}
+	if afterMatch != "" {
+		c.And("(s.match_id < ? OR s.match_id = ? AND r.no < ?)", afterMatch, afterMatch, afterRound)
+	}
+	return `SELECT m.league, s.no, s.version, r.opened_seq + 1, r.match_id, r.no, r.task, r.turn, r.opened_at, r.closed_at, a.outcome, a.reason, a.body, a.elapsed_ns
+		FROM (SELECT match_id, no, version FROM seats WHERE agent_id = ` + agent + ` ORDER BY match_id DESC LIMIT ` + c.Arg(lossMatches) + `) s
+		CROSS JOIN matches m CROSS JOIN rounds r CROSS JOIN answers a` + c.Where() + ` ORDER BY s.match_id DESC, r.no DESC LIMIT ` + c.Arg(limit), c.Args
+}
+
+// Topics counts the judged answers of an agent in closed rounds of its newest matches,
+// at most so many, by topic; of one league, or of all when league is "". own adds those
+// that spectators do not see yet. Most answers first.
+func (s *Ratings) Topics(ctx context.Context, agentID, league string, own bool, matches int) ([]arena.TopicCount, error) {
+	if err := checkLimit(matches); err != nil {
+		return nil, err
+	}
+	query, args := topicQuery(agentID, league, own, matches)
+	counts, err := db.All(ctx, s.reader, func(r db.Row) (c arena.TopicCount, err error) {
+		return c, r.Scan(&c.Topic, &c.Answered, &c.Right)
+	}, query, args...)
+	return counts, s.wrap(err, "count topics of agent %s", agentID)
+}
+
+// topicQuery reaches each answer by its key, as resultQuery does. Moves of games are
+// neither right nor wrong.
+func topicQuery(agentID, league string, own bool, matches int) (string, []any) {
+	var c db.Clauses
+	agent, visible := c.Arg(agentID), " AND "+seen
+	if own {
+		visible = ""
+	}
+	c.And("m.id = s.match_id AND m.status IN ('running', 'finished')")
+	c.And("r.match_id = s.match_id AND r.closed_at > 0 AND a.match_id = r.match_id AND a.round = r.no AND a.agent_id = " + agent)
+	c.And("a.outcome = 'answered' AND a.judged = 1 AND r.source NOT LIKE ?", arena.GameSource+"%")
+	if league != "" {
+		c.And("m.league = ?", league)
+	}
+	return `SELECT ` + topicOf + `, count(*), CAST(sum(CASE WHEN a.points >= ` + c.Arg(int64(arena.OnePoint)) + ` THEN 1 ELSE 0 END) AS BIGINT)
+		FROM (SELECT match_id FROM seats WHERE agent_id = ` + agent + visible + ` ORDER BY match_id DESC LIMIT ` + c.Arg(matches) + `) s
+		CROSS JOIN matches m CROSS JOIN rounds r CROSS JOIN answers a` + c.Where() + ` GROUP BY 1 ORDER BY 2 DESC, 1`, c.Args
 }
 
 // NoShows returns the no-shows of agents in their newest arena.NoShowMatches matches

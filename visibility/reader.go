@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -18,6 +19,7 @@ type Store interface {
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
 	Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error)
+	LostRounds(ctx context.Context, f arena.LossFilter, p arena.Page) ([]arena.LostRound, string, error)
 	// VoteUntil returns when the vote on a round ends, or the zero time if none
 	// was opened.
 	VoteUntil(ctx context.Context, matchID string, round int) (time.Time, error)
@@ -118,6 +120,40 @@ func (r *Reader) ClosedRounds(ctx context.Context, m Match) ([]ClosedRound, erro
 		}
 	}
 	return closed, nil
+}
+
+// Losses returns a page of the rounds that an agent lost, newest first, and the cursor
+// of the next one. Spectators get the rounds that they have seen close, which may leave
+// a page short; own is for the owner of the agent, who gets all of them. Of the prompts
+// of a round only that of the agent is in it, if the reader may see it.
+func (r *Reader) Losses(ctx context.Context, f arena.LossFilter, own bool, p arena.Page) (visible []arena.LostRound, next string, err error) {
+	rows, next, err := r.store.LostRounds(ctx, f, p)
+	if err != nil {
+		return nil, "", err
+	}
+	matches := map[string]Match{}
+	for _, l := range rows {
+		prompts := own
+		if !own {
+			m, ok := matches[l.Round.MatchID]
+			if !ok {
+				if m, err = r.Match(ctx, l.Round.MatchID); err != nil {
+					return nil, "", err
+				}
+				matches[l.Round.MatchID] = m
+			}
+			if !m.closed(l.Round.No) {
+				continue
+			}
+			if m.hides() {
+				l.Answer.Body = nil
+			}
+			prompts = m.showsPrompts()
+		}
+		l.Round.Turn.Prompts = slices.DeleteFunc(l.Round.Turn.Prompts, func(p arena.Prompt) bool { return !prompts || p.Seat != l.Seat })
+		visible = append(visible, l)
+	}
+	return visible, next, nil
 }
 
 // onlyMove returns an answer with nothing of its body but a legal move.

@@ -3,6 +3,7 @@ package visibility_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -428,4 +429,56 @@ func TestReader_Position_delayed(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		see(`"closed 1"`)
 	})
+}
+
+func (s *memory) LostRounds(context.Context, arena.LossFilter, arena.Page) ([]arena.LostRound, string, error) {
+	var lost []arena.LostRound
+	for _, r := range s.rounds {
+		r.MatchID = s.m.ID
+		l := arena.LostRound{Round: r, Seat: 1, Answer: arena.Answer{Round: r.No, Body: &arena.AnswerBody{Answer: "mine"}}}
+		l.Round.Turn.Prompts = []arena.Prompt{{Seat: 0, Description: "for another"}, {Seat: 1, Description: "for it"}}
+		lost = append(lost, l)
+	}
+	return lost, "next", nil
+}
+
+// Spectators read of a lost round what they may read of the round, its owner reads
+// all of it but the prompts of others. Threat F1.
+func TestReader_Losses(t *testing.T) {
+	t.Parallel()
+	game := arena.Settings{Visibility: "sealed", Game: &arena.GameSpec{Name: "chess"}}
+	for name, c := range map[string]struct {
+		status   arena.MatchStatus
+		settings arena.Settings
+		own      bool
+		want     []string
+	}{
+		"spectators":          {arena.MatchRunning, arena.Settings{Visibility: "live"}, false, []string{"1 mine"}},
+		"owner":               {arena.MatchRunning, arena.Settings{Visibility: "live"}, true, []string{"1 mine for it", "2 mine for it"}},
+		"sealed game":         {arena.MatchRunning, game, false, []string{"1 sealed"}},
+		"sealed game, owner":  {arena.MatchRunning, game, true, []string{"1 mine for it", "2 mine for it"}},
+		"sealed game is over": {arena.MatchFinished, game, false, []string{"1 mine for it"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := running("live")
+			s.m.Status, s.m.Settings, s.m.Round, s.m.RoundOpen = c.status, c.settings, 2, true
+			s.rounds = []arena.Round{{No: 1}, {No: 2}}
+			lost, next, err := reader(t, s).Losses(t.Context(), arena.LossFilter{}, c.own, arena.Page{Limit: 10})
+			var got []string
+			for _, l := range lost {
+				text := fmt.Sprint(l.Round.No, " sealed")
+				if l.Answer.Body != nil {
+					text = fmt.Sprint(l.Round.No, " ", l.Answer.Body.Answer)
+				}
+				for _, p := range l.Round.Turn.Prompts {
+					text += " " + p.Description
+				}
+				got = append(got, text)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" || err != nil || next != "next" {
+				t.Errorf("%v, next %q (-want +got):\n%s", err, next, diff)
+			}
+		})
+	}
 }

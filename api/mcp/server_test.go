@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -56,7 +57,7 @@ func TestServer_outcomes(t *testing.T) {
 func TestServer_tools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	public := []string{"list_leagues", "standings", "watch_match"}
+	public := []string{"list_leagues", "losses", "standings", "topics", "watch_match"}
 	for token, more := range map[string][]string{
 		"":      nil,
 		"ag_1":  {"answer", "deliveries", "join_league", "next_task", "report"},
@@ -116,6 +117,9 @@ func TestServer_arguments(t *testing.T) {
 		{c, "deliveries", object{"agent_id": "ag_2"}, "not_found"},
 		{c, "deliveries", object{"limit": 0}, "limit: must be between 1 and 100"},
 		{c, "deliveries", object{"outcome": "won"}, "outcome: must be one of"},
+		{c, "losses", object{"limit": 101}, "limit: must be between 1 and 100"},
+		{everyone, "losses", object{}, "agent_id: is required"},
+		{everyone, "topics", object{"agent_id": "ag_1", "league": strings.Repeat("x", 65)}, "league: must have at most 64"},
 		{c, "watch_match", object{"since": -1}, "since: must be at least 0"},
 		{c, "watch_match", object{"match_id": "m_none"}, "not_found: there is no match m_none"},
 		{everyone, "watch_match", object{}, "match_id: is required"},
@@ -130,6 +134,12 @@ func TestServer_arguments(t *testing.T) {
 	}
 	if out := c.must("join_league", object{"league": "quiz", "password": "sesame"}); out["agent_id"] != "ag_1" {
 		t.Errorf("joined: %v", out)
+	}
+	if out := c.must("losses", object{"topic": "maths"}); !reflect.DeepEqual(out["items"], []any{"ag_1", "", "maths", "", 20.0}) {
+		t.Errorf("losses: %v", out)
+	}
+	if out := everyone.must("topics", object{"agent_id": "ag_2", "league": "quiz"}); !reflect.DeepEqual(out["items"], []any{"ag_2", "quiz"}) {
+		t.Errorf("topics: %v", out)
 	}
 	if out := everyone.must("standings", object{"league": "quiz"}); out["limit"] != 100.0 {
 		t.Errorf("standings: %v", out)

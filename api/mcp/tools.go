@@ -106,6 +106,21 @@ func (s *Server) tools() []tool {
 			required: []string{"agent_id", "league"}, call: with(s.rehearseAgent),
 		},
 		{
+			name: "losses", operation: "list-agent-losses", output: listSchema("GET /v1/agents/{id}/losses"),
+			description: "The rounds that an agent lost, newest first: question, answer, right answer and what went wrong. Use it to improve the agent.",
+			input: object{
+				"agent_id": idSchema("id of the agent, ag_…; the key of an agent stands for its own"), "league": idSchema("only in this league"),
+				"topic": textSchema("only questions of this topic", 128), "version": textSchema("only matches of this version of the agent", 32), "limit": limitSchema(defaultItems),
+			},
+			call: with(s.losses),
+		},
+		{
+			name: "topics", operation: "list-agent-topics", output: listSchema("GET /v1/agents/{id}/topics"),
+			description: "How often an agent is right, by topic, with the 95 % interval. Use it to find what to improve.",
+			input:       object{"agent_id": idSchema("id of the agent, ag_…; the key of an agent stands for its own"), "league": idSchema("only in this league")},
+			call:        with(s.topics),
+		},
+		{
 			name: "deliveries", operation: "list-agent-deliveries", output: listSchema("GET /v1/agents/{id}/deliveries"),
 			description: "Every request that was sent to an agent, newest first, with status, outcome and what was wrong. Needs a token.",
 			input: object{
@@ -251,6 +266,47 @@ func (s *Server) deliveries(ctx context.Context, q *request, in deliveriesInput)
 		return result{}, arena.Invalid("outcome", "must be one of %v", outcomes())
 	}
 	v, err := s.o.Operations.Deliveries(ctx, q.caller, agentID, in.Match, in.Outcome, limit)
+	return result{value: v}, err
+}
+
+type lossesInput struct {
+	AgentID string `json:"agent_id"`
+	League  string `json:"league"`
+	Topic   string `json:"topic"`
+	Version string `json:"version"`
+	Limit   *int   `json:"limit"`
+}
+
+func (s *Server) losses(ctx context.Context, q *request, in lossesInput) (result, error) {
+	agentID, err := agentOf(q, in.AgentID)
+	if err != nil {
+		return result{}, err
+	}
+	limit, err := checkLimit(in.Limit, defaultItems)
+	if err != nil {
+		return result{}, err
+	}
+	if err := check(id("league", in.League, false), text{"topic", in.Topic, 128, false}, text{"version", in.Version, 32, false}); err != nil {
+		return result{}, err
+	}
+	v, err := s.o.Operations.Losses(ctx, q.caller, arena.LossFilter{AgentID: agentID, League: in.League, Topic: in.Topic, Version: in.Version}, limit)
+	return result{value: v}, err
+}
+
+type topicsInput struct {
+	AgentID string `json:"agent_id"`
+	League  string `json:"league"`
+}
+
+func (s *Server) topics(ctx context.Context, q *request, in topicsInput) (result, error) {
+	agentID, err := agentOf(q, in.AgentID)
+	if err == nil {
+		err = check(id("league", in.League, false))
+	}
+	if err != nil {
+		return result{}, err
+	}
+	v, err := s.o.Operations.Topics(ctx, q.caller, agentID, in.League)
 	return result{value: v}, err
 }
 

@@ -94,6 +94,14 @@ func (*operations) Deliveries(_ context.Context, c arena.Caller, agentID, _ stri
 	return map[string]any{"items": []any{agentID, limit}}, nil
 }
 
+func (*operations) Losses(_ context.Context, _ arena.Caller, f arena.LossFilter, limit int) (any, error) {
+	return map[string]any{"items": []any{f.AgentID, f.League, f.Topic, f.Version, limit}}, nil
+}
+
+func (*operations) Topics(_ context.Context, _ arena.Caller, agentID, league string) (any, error) {
+	return map[string]any{"items": []any{agentID, league}}, nil
+}
+
 func (*operations) LatestMatch(context.Context, arena.Caller, string) (string, error) {
 	return "m_1", nil
 }

@@ -82,6 +82,11 @@ func TestAgent(t *testing.T) {
 	o.ok("agent logs ada --time absolute --outcome answered", time.Now().Format("2006-"))
 	o.refused("between 1 and 100", "agent logs ada -n 0")
 	o.refused("used together", "agent logs ada --follow --json")
+	o.ok("agent losses ada", "QUESTION", "42", "wrong", o.arena.URL()+"/m/m_")
+	o.ok("agent losses ada --topic none", "no lost rounds")
+	o.ok("agent losses ada --topics --league sums", "95 % INTERVAL", "0 %")
+	o.refused("between 1 and 100", "agent losses ada -n 101")
+	o.refused("only be used with --league", "agent losses ada --topics --topic maths")
 
 	var key struct {
 		ID  string `json:"key_id"`
@@ -195,6 +200,8 @@ func TestAgent_hostile(t *testing.T) {
 		"GET /v1/agents/ag_00000000000000000000":               agent,
 		"POST /v1/agents/ag_00000000000000000000/pause":        agent,
 		"GET /v1/agents/ag_00000000000000000000/deliveries":    `{"items":[{"delivery_id":"d","league":"` + evil + `","match_id":"` + evil + `","outcome":"` + evil + `","detail":"` + evil + `","sent_at":"2026-01-01T00:00:00Z"}]}`,
+		"GET /v1/agents/ag_00000000000000000000/losses":        `{"items":[{"league":"` + evil + `","topic":"` + evil + `","description":"` + evil + `","answer":"` + evil + `","correct":"` + evil + `","outcome":"` + evil + `","url":"` + evil + `"}]}`,
+		"GET /v1/agents/ag_00000000000000000000/topics":        `{"items":[{"topic":"` + evil + `"}]}`,
 		"POST /v1/agents/ag_00000000000000000000/rehearse":     `{"rounds":[{"round":1,"fault":"` + evil + `","verdict":"failed","outcome":"` + evil + `","expected":"` + evil + `","explanation":"` + evil + `"}]}`,
 		"POST /v1/challenges":                                  `{"match_id":"` + evil + `","status":"` + evil + `"}`,
 		"GET /v1/agents/ag_00000000000000000000/keys":          `{"items":[{"key_id":"` + evil + `","name":"` + evil + `"}]}`,
@@ -212,7 +219,7 @@ func TestAgent_hostile(t *testing.T) {
 	o := owner{T: t, environ: []string{"ARENA_URL=" + arena.URL, "ARENA_TOKEN=secret", "ARENA_CONFIG_DIR=" + t.TempDir()}}
 	const id = " ag_00000000000000000000"
 	for _, command := range []string{
-		"login --with-token", "context list", "agent list", "agent show" + id, "agent register x", "agent pause" + id, "agent logs" + id, "agent rehearse" + id,
+		"login --with-token", "context list", "agent list", "agent show" + id, "agent register x", "agent pause" + id, "agent logs" + id, "agent losses" + id, "agent losses --topics" + id, "agent rehearse" + id,
 		"agent challenge" + id + id, "agent keys list" + id, "agent keys create" + id, "agent keys revoke" + id + " wrong", "agent list --json", "agent show --json" + id,
 		"context list --json", "admin --token x agent list", "watch m_1", "logout",
 	} {

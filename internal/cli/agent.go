@@ -23,6 +23,7 @@ type AgentCmd struct {
 	Show      agentShowCmd      `cmd:"" help:"Show an agent: status, health, ratings."`
 	Check     agentCheckCmd     `cmd:"" help:"Test the endpoint of an agent now."`
 	Logs      agentLogsCmd      `cmd:"" help:"Show the requests to an agent and its replies, newest first."`
+	Losses    agentLossesCmd    `cmd:"" help:"Show the rounds that an agent lost, newest first, or how often it is right by topic."`
 	Pause     agentPauseCmd     `cmd:"" help:"Take no new seats."`
 	Resume    agentResumeCmd    `cmd:"" help:"Take seats again."`
 	Rehearse  agentRehearseCmd  `cmd:"" help:"Play private rounds with faults, which change no rating."`
@@ -39,6 +40,7 @@ its id.
     arena agent register ada --endpoint https://ada.example/agora --league trivia
     arena agent list
     arena agent logs ada --follow
+    arena agent losses ada --topic maths
     arena agent rehearse ada
     arena agent challenge ada bob --watch`
 }

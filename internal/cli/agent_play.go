@@ -79,6 +79,108 @@ func (c *agentLogsCmd) Run(p *Process, group *AgentCmd) error {
 	return t.print()
 }
 
+// agentLossesCmd is `arena agent losses`.
+type agentLossesCmd struct {
+	oneAgent
+
+	Limit   int    `short:"n" default:"20" help:"Number of rounds, 1 to 100."`
+	League  string `placeholder:"SLUG" help:"Only in this league."`
+	Topic   string `placeholder:"TOPIC" help:"Only questions of this topic."`
+	Version string `placeholder:"VERSION" help:"Only matches of this version of the agent."`
+	Topics  bool   `help:"Show how often it is right, by topic, with the 95 % interval."`
+}
+
+func (c *agentLossesCmd) Run(p *Process, group *AgentCmd) error {
+	switch {
+	case c.Limit < 1 || c.Limit > 100:
+		return errors.New("--limit must be between 1 and 100")
+	case c.Topics && c.Topic+c.Version != "":
+		return errors.New("--topics can only be used with --league")
+	}
+	s, err := group.session(p)
+	if err != nil {
+		return err
+	}
+	found, err := s.find(c.Agent)
+	if err != nil {
+		return err
+	}
+	q := url.Values{}
+	for key, value := range map[string]string{"league": c.League, "topic": c.Topic, "version": c.Version} {
+		if value != "" {
+			q.Set(key, value)
+		}
+	}
+	list := "/topics?"
+	if !c.Topics {
+		list = "/losses?"
+		q.Set("limit", strconv.Itoa(c.Limit))
+	}
+	answer, err := s.call(http.MethodGet, agentPath(found.ID, list)+q.Encode(), nil)
+	switch {
+	case err != nil || group.JSON:
+		return errors.Join(err, p.raw(answer))
+	case c.Topics:
+		return c.topics(s, answer)
+	}
+	return c.losses(s, answer)
+}
+
+func (c *agentLossesCmd) losses(s *session, answer json.RawMessage) error {
+	var page struct {
+		Items []struct {
+			At          time.Time `json:"at"`
+			League      string    `json:"league"`
+			Topic       string    `json:"topic"`
+			Description string    `json:"description"`
+			Answer      string    `json:"answer"`
+			Correct     string    `json:"correct"`
+			Outcome     string    `json:"outcome"`
+			Reason      string    `json:"reason"`
+			ElapsedMS   float64   `json:"elapsed_ms"`
+			URL         string    `json:"url"`
+		} `json:"items"`
+	}
+	if err := s.decode(answer, &page); err != nil {
+		return err
+	}
+	if len(page.Items) == 0 {
+		return s.print("no lost rounds\n")
+	}
+	t := s.table("CLOSED", "LEAGUE", "TOPIC", "QUESTION", "ANSWER", "RIGHT", "RESULT", "TOOK", "PAGE")
+	for _, l := range page.Items {
+		how := cmp.Or(l.Reason, l.Outcome)
+		if how == "answered" {
+			how = "wrong"
+		}
+		t.row(plain(ago(s.Now(), l.At)), plain(l.League), plain(l.Topic), plain(l.Description), plain(l.Answer), plain(l.Correct), plain(how), plain(took(l.ElapsedMS)), plain(l.URL))
+	}
+	return t.print()
+}
+
+func (c *agentLossesCmd) topics(s *session, answer json.RawMessage) error {
+	var page struct {
+		Items []struct {
+			Topic    string  `json:"topic"`
+			Answered int     `json:"answered"`
+			Share    float64 `json:"share"`
+			Low      float64 `json:"low"`
+			High     float64 `json:"high"`
+		} `json:"items"`
+	}
+	if err := s.decode(answer, &page); err != nil {
+		return err
+	}
+	if len(page.Items) == 0 {
+		return s.print("no judged answers\n")
+	}
+	t := s.table("TOPIC", "ANSWERS", "RIGHT", "95 % INTERVAL")
+	for _, v := range page.Items {
+		t.row(plain(cmp.Or(v.Topic, "–")), plain(strconv.Itoa(v.Answered)), plain(fmt.Sprintf("%.0f %%", 100*v.Share)), plain(fmt.Sprintf("%.0f–%.0f %%", 100*v.Low, 100*v.High)))
+	}
+	return t.print()
+}
+
 // deliveries reads a page of the log.
 func (s *session) deliveries(answer json.RawMessage) ([]delivery, error) {
 	var page struct {

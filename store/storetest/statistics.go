@@ -108,6 +108,82 @@ func agentResults(f *fixture) {
 	f.fails(arena.CodeInvalid, second(f.Ratings.AgentResults(ctx, ids[0], 0)))
 }
 
+// lostRounds: the rounds that count and brought no point, newest first, by pages, and
+// the judged answers by topic. Nothing of an open round is known (threat F1).
+func lostRounds(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.league("other")
+	ids := f.agents("a", "b")
+	play := func(m arena.Match, no int, topic, source string, a arena.Answer, closed bool) {
+		r := round(no)
+		r.Task.Topic, r.Task.Source = topic, source
+		f.ok(second(f.Matches.OpenRound(ctx, m.Lease, r, nil)))
+		a.MatchID, a.Round, a.AgentID, a.Attempts, a.Elapsed = m.ID, no, ids[0], 1, time.Second
+		if a.Outcome == arena.OutcomeAnswered {
+			a.Body = &arena.AnswerBody{Answer: "5"}
+		}
+		open := a
+		open.Points, open.Judged = 0, false
+		f.ok(second(f.Matches.SaveAnswer(ctx, m.Lease, open, nil, nil)))
+		if closed {
+			f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no, Seats: m.Seats, Answers: []arena.Answer{a}}, noEvents)))
+		}
+	}
+	answered := func(points arena.Points, judged bool, reason string) arena.Answer {
+		return arena.Answer{Outcome: arena.OutcomeAnswered, Points: points, Judged: judged, Reason: reason}
+	}
+	m := f.begin("m_1", "trivia", ids...)
+	play(m, 1, "sums", "", answered(0, true, ""), true)
+	play(m, 2, "sums", "", answered(arena.OnePoint, true, ""), true)
+	play(m, 3, "sums", "", answered(500, true, ""), true)
+	play(m, 4, "maths", "", answered(0, false, ""), true)
+	play(m, 5, "maths", "", arena.Answer{Outcome: arena.OutcomeTimeout, Reason: "timeout", Judged: true}, true)
+	play(m, 6, "maths", "", arena.Answer{Outcome: arena.OutcomeUnavailable, Judged: true}, true)
+	f.settle(m, start)
+	void := f.begin("m_3", "trivia", ids...)
+	play(void, 1, "sums", "", answered(0, true, ""), true)
+	f.ok(second(f.Matches.EndMatch(ctx, void.ID, arena.MatchVoid, arena.VoidReason{}, start, arena.Event{Type: arena.EventMatchVoid})))
+	m = f.begin("m_2", "other", ids...)
+	play(m, 1, "", arena.GameSource+"chess", answered(0, true, ""), true)
+	play(m, 2, "", arena.GameSource+"chess", answered(0, true, arena.ReasonIllegalMove), true)
+	play(m, 3, "", "", answered(0, true, ""), true)
+	play(m, 4, "", "", answered(0, true, ""), false)
+
+	list := func(filter arena.LossFilter, p arena.Page) (found []string, next string) {
+		filter.AgentID = ids[0]
+		items, next, err := f.Matches.LostRounds(ctx, filter, p)
+		f.ok(err)
+		for _, l := range items {
+			found = append(found, fmt.Sprintf("%s %s/%d %s %s", l.League, l.Round.MatchID, l.Round.No, l.Answer.Outcome, l.Round.Task.Topic))
+		}
+		return found, next
+	}
+	newest, next := list(arena.LossFilter{}, arena.Page{Limit: 2})
+	f.equal([]string{"other m_2/3 answered ", "other m_2/2 answered "}, newest)
+	older, end := list(arena.LossFilter{}, arena.Page{Limit: 2, Cursor: next})
+	f.equal([]string{"trivia m_1/5 timeout maths", "trivia m_1/1 answered sums"}, older)
+	f.equal("", end)
+	for want, filter := range map[string]arena.LossFilter{
+		"trivia m_1/5 timeout maths": {Topic: "maths"}, "trivia m_1/1 answered sums": {League: "trivia", Topic: "sums"},
+	} {
+		found, _ := list(filter, arena.Page{Limit: 10})
+		f.equal([]string{want}, found)
+	}
+	found, _ := list(arena.LossFilter{Version: "none"}, arena.Page{Limit: 10})
+	f.equal(0, len(found))
+	items, _, err := f.Matches.LostRounds(ctx, arena.LossFilter{AgentID: ids[0], Topic: "sums"}, arena.Page{Limit: 1})
+	f.ok(err)
+	f.equal("5", items[0].Answer.Body.Answer)
+	f.equal("4", items[0].Round.Task.Correct())
+	f.equal(time.Second, items[0].Answer.Elapsed)
+
+	f.equal([]arena.TopicCount{{Topic: "sums", Answered: 3, Right: 1}, {Answered: 1}}, must(f.Ratings.Topics(ctx, ids[0], "", true, 100))(f))
+	f.equal([]arena.TopicCount{{Topic: "sums", Answered: 3, Right: 1}}, must(f.Ratings.Topics(ctx, ids[0], "trivia", false, 100))(f))
+	f.equal(0, len(must(f.Ratings.Topics(ctx, ids[1], "", true, 100))(f)))
+	f.fails(arena.CodeInvalid, second(f.Ratings.Topics(ctx, ids[0], "", true, 0)))
+}
+
 // movesOfGames: a move is neither right nor wrong, claims nothing and is copied from
 // no one.
 func movesOfGames(f *fixture) {

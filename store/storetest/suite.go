@@ -49,6 +49,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Votes":                                votes,
 		"AgentClaims":                          agentClaims,
 		"AgentResults":                         agentResults,
+		"LostRounds":                           lostRounds,
 		"AgentResults/games":                   movesOfGames,
 		"Games":                                gamesOfLeagues,
 		"TLSFiles":                             tlsFiles,
