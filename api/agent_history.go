@@ -331,11 +331,24 @@ func (h *historyHandlers) viewLoss(l arena.LostRound) lossView {
 
 type topicsInput struct {
 	IDParam
-	League string `query:"league" maxLength:"40" doc:"Only in this league."`
+	League  string `query:"league" maxLength:"40" doc:"Only in this league."`
+	Version string `query:"version" maxLength:"32" doc:"Only matches in which the agent had this version."`
+}
+
+type topicsView struct {
+	Items []topicView    `json:"items" doc:"Most answers first."`
+	Total rightShareView `json:"total" doc:"Of all topics."`
 }
 
 type topicView struct {
-	Topic    string  `json:"topic" doc:"Empty: questions without a topic."`
+	Topic string `json:"topic" doc:"Empty: questions without a topic."`
+	RightShareView
+}
+
+// RightShareView is exported only because Huma skips unexported embedded structs.
+type RightShareView = rightShareView
+
+type rightShareView struct {
 	Answered int     `json:"answered" doc:"Judged answers in its newest 500 matches."`
 	Right    int     `json:"right" doc:"Answers that got the whole point."`
 	Share    float64 `json:"share" minimum:"0" maximum:"1"`
@@ -343,22 +356,30 @@ type topicView struct {
 	High     float64 `json:"high"`
 }
 
-// topics answers with how often an agent is right, by topic, most answers first.
-func (h *historyHandlers) topics(ctx context.Context, in *topicsInput) (*output[listOf[topicView]], error) {
+func viewRightShare(right, answered int) rightShareView {
+	share := arena.ShareOf(right, answered)
+	return rightShareView{answered, right, share.Share, share.Low, share.High}
+}
+
+// topics answers with how often an agent is right, by topic.
+func (h *historyHandlers) topics(ctx context.Context, in *topicsInput) (*output[topicsView], error) {
 	g, err := h.rows.Agents.Agent(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	counts, err := h.rows.Ratings.Topics(ctx, g.ID, in.League, callerOf(ctx).ActsFor(g), resultMatches)
+	f := arena.LossFilter{AgentID: g.ID, League: in.League, Version: in.Version}
+	counts, err := h.rows.Ratings.Topics(ctx, f, callerOf(ctx).ActsFor(g), resultMatches)
 	if err != nil {
 		return nil, err
 	}
-	var items []topicView
+	v := topicsView{Items: []topicView{}}
+	answered, right := 0, 0
 	for _, c := range counts {
-		share := arena.ShareOf(c.Right, c.Answered)
-		items = append(items, topicView{c.Topic, c.Answered, c.Right, share.Share, share.Low, share.High})
+		answered, right = answered+c.Answered, right+c.Right
+		v.Items = append(v.Items, topicView{c.Topic, viewRightShare(c.Right, c.Answered)})
 	}
-	return answerList(items, "")
+	v.Total = viewRightShare(right, answered)
+	return answer(v)
 }
 
 // calibrationAnswers is how many of an agent's answers its calibration looks

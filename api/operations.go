@@ -149,9 +149,9 @@ func (o Operations) Losses(ctx context.Context, caller arena.Caller, f arena.Los
 	return do(ctx, o, caller, "list-agent-losses", o.history.losses, &in)
 }
 
-// Topics returns how often an agent is right, by topic.
-func (o Operations) Topics(ctx context.Context, caller arena.Caller, agentID, league string) (any, error) {
-	return do(ctx, o, caller, "list-agent-topics", o.history.topics, &topicsInput{IDParam{agentID}, league})
+// Topics returns how often an agent is right, by topic; the topic of f is ignored.
+func (o Operations) Topics(ctx context.Context, caller arena.Caller, f arena.LossFilter) (any, error) {
+	return do(ctx, o, caller, "list-agent-topics", o.history.topics, &topicsInput{IDParam{f.AgentID}, f.League, f.Version})
 }
 
 // Deliveries returns the newest requests that were sent to an agent.

@@ -122,8 +122,8 @@ func LossQuery(f arena.LossFilter, afterMatch string, afterRound int64) (string,
 }
 
 // TopicQuery is the query of Topics.
-func TopicQuery(agentID, league string, own bool) (string, []any) {
-	return topicQuery(agentID, league, own, 10)
+func TopicQuery(f arena.LossFilter, own bool) (string, []any) {
+	return topicQuery(f, own, 10)
 }
 
 // MoversQuery and OpenRounds are the texts of two queries.

@@ -82,8 +82,12 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 		"agent's claims":                    func(ctx context.Context) error { return second(s.Ratings.AgentClaims(ctx, agent, league, 100)) },
 		"agent's claims in any league":      func(ctx context.Context) error { return second(s.Ratings.AgentClaims(ctx, agent, "", 100)) },
 		"agent's results":                   func(ctx context.Context) error { return second(s.Ratings.AgentResults(ctx, agent, 100)) },
-		"agent's topics":                    func(ctx context.Context) error { return second(s.Ratings.Topics(ctx, agent, league, false, 100)) },
-		"agent's topics, its owner's":       func(ctx context.Context) error { return second(s.Ratings.Topics(ctx, agent, "", true, 100)) },
+		"agent's topics": func(ctx context.Context) error {
+			return second(s.Ratings.Topics(ctx, arena.LossFilter{AgentID: agent, League: league, Version: "1"}, false, 100))
+		},
+		"agent's topics, its owner's": func(ctx context.Context) error {
+			return second(s.Ratings.Topics(ctx, arena.LossFilter{AgentID: agent}, true, 100))
+		},
 		"agent's losses": func(ctx context.Context) error {
 			_, _, err := s.Matches.LostRounds(ctx, arena.LossFilter{AgentID: agent}, first)
 			return err

@@ -37,8 +37,8 @@ func TestLostRounds_Plan(t *testing.T) {
 	for name, p := range map[string]string{
 		"losses":          plan(store.LossQuery(arena.LossFilter{AgentID: "ag_1"}, "", 0)),
 		"filtered losses": plan(store.LossQuery(arena.LossFilter{AgentID: "ag_1", League: "trivia", Topic: "maths", Version: "1"}, "m_1", 2)),
-		"topics":          plan(store.TopicQuery("ag_1", "", true)),
-		"visible topics":  plan(store.TopicQuery("ag_1", "trivia", false)),
+		"topics":          plan(store.TopicQuery(arena.LossFilter{AgentID: "ag_1"}, true)),
+		"visible topics":  plan(store.TopicQuery(arena.LossFilter{AgentID: "ag_1", League: "trivia", Version: "1"}, false)),
 	} {
 		for _, step := range []string{
 			"INDEX seats_by_agent (agent_id=?)", "SEARCH m USING INDEX sqlite_autoindex_matches_1 (id=?)", "SEARCH r USING INDEX sqlite_autoindex_rounds_1 (match_id=?",

@@ -196,35 +196,38 @@ func lossQuery(f arena.LossFilter, afterMatch string, afterRound int64, limit in
 }
 
 // Topics counts the judged answers of an agent in closed rounds of its newest matches,
-// at most so many, by topic; of one league, or of all when league is "". own adds those
-// that spectators do not see yet. Most answers first.
-func (s *Ratings) Topics(ctx context.Context, agentID, league string, own bool, matches int) ([]arena.TopicCount, error) {
+// at most so many, by topic. The topic of f is ignored; own adds those that spectators
+// do not see yet. Most answers first.
+func (s *Ratings) Topics(ctx context.Context, f arena.LossFilter, own bool, matches int) ([]arena.TopicCount, error) {
 	if err := checkLimit(matches); err != nil {
 		return nil, err
 	}
-	query, args := topicQuery(agentID, league, own, matches)
+	query, args := topicQuery(f, own, matches)
 	counts, err := db.All(ctx, s.reader, func(r db.Row) (c arena.TopicCount, err error) {
 		return c, r.Scan(&c.Topic, &c.Answered, &c.Right)
 	}, query, args...)
-	return counts, s.wrap(err, "count topics of agent %s", agentID)
+	return counts, s.wrap(err, "count topics of agent %s", f.AgentID)
 }
 
 // topicQuery reaches each answer by its key, as resultQuery does. Moves of games are
 // neither right nor wrong.
-func topicQuery(agentID, league string, own bool, matches int) (string, []any) {
+func topicQuery(f arena.LossFilter, own bool, matches int) (string, []any) {
 	var c db.Clauses
-	agent, visible := c.Arg(agentID), " AND "+seen
+	agent, visible := c.Arg(f.AgentID), " AND "+seen
 	if own {
 		visible = ""
 	}
 	c.And("m.id = s.match_id AND m.status IN ('running', 'finished')")
 	c.And("r.match_id = s.match_id AND r.closed_at > 0 AND a.match_id = r.match_id AND a.round = r.no AND a.agent_id = " + agent)
 	c.And("a.outcome = 'answered' AND a.judged = 1 AND r.source NOT LIKE ?", arena.GameSource+"%")
-	if league != "" {
-		c.And("m.league = ?", league)
+	if f.League != "" {
+		c.And("m.league = ?", f.League)
+	}
+	if f.Version != "" {
+		c.And("s.version = ?", f.Version)
 	}
 	return `SELECT ` + topicOf + `, count(*), CAST(sum(CASE WHEN a.points >= ` + c.Arg(int64(arena.OnePoint)) + ` THEN 1 ELSE 0 END) AS BIGINT)
-		FROM (SELECT match_id FROM seats WHERE agent_id = ` + agent + visible + ` ORDER BY match_id DESC LIMIT ` + c.Arg(matches) + `) s
+		FROM (SELECT match_id, version FROM seats WHERE agent_id = ` + agent + visible + ` ORDER BY match_id DESC LIMIT ` + c.Arg(matches) + `) s
 		CROSS JOIN matches m CROSS JOIN rounds r CROSS JOIN answers a` + c.Where() + ` GROUP BY 1 ORDER BY 2 DESC, 1`, c.Args
 }
 

@@ -30,7 +30,7 @@ type Operations interface {
 	Rehearse(ctx context.Context, caller arena.Caller, agentID, league string, faults []string) (any, error)
 	Deliveries(ctx context.Context, caller arena.Caller, agentID, matchID string, outcome arena.Outcome, limit int) (any, error)
 	Losses(ctx context.Context, caller arena.Caller, f arena.LossFilter, limit int) (any, error)
-	Topics(ctx context.Context, caller arena.Caller, agentID, league string) (any, error)
+	Topics(ctx context.Context, caller arena.Caller, f arena.LossFilter) (any, error)
 	LatestMatch(ctx context.Context, caller arena.Caller, agentID string) (string, error)
 	Match(ctx context.Context, caller arena.Caller, id string) (m any, seq int64, over bool, err error)
 	Events(ctx context.Context, caller arena.Caller, matchID string, since int64, limit int) ([]arena.Event, error)

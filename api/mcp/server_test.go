@@ -138,7 +138,7 @@ func TestServer_arguments(t *testing.T) {
 	if out := c.must("losses", object{"topic": "maths"}); !reflect.DeepEqual(out["items"], []any{"ag_1", "", "maths", "", 20.0}) {
 		t.Errorf("losses: %v", out)
 	}
-	if out := everyone.must("topics", object{"agent_id": "ag_2", "league": "quiz"}); !reflect.DeepEqual(out["items"], []any{"ag_2", "quiz"}) {
+	if out := everyone.must("topics", object{"agent_id": "ag_2", "league": "quiz"}); !reflect.DeepEqual(out["items"], []any{"ag_2", "quiz", ""}) {
 		t.Errorf("topics: %v", out)
 	}
 	if out := everyone.must("standings", object{"league": "quiz"}); out["limit"] != 100.0 {

@@ -117,8 +117,11 @@ func (s *Server) tools() []tool {
 		{
 			name: "topics", operation: "list-agent-topics", output: listSchema("GET /v1/agents/{id}/topics"),
 			description: "How often an agent is right, by topic, with the 95 % interval. Use it to find what to improve.",
-			input:       object{"agent_id": idSchema("id of the agent, ag_…; the key of an agent stands for its own"), "league": idSchema("only in this league")},
-			call:        with(s.topics),
+			input: object{
+				"agent_id": idSchema("id of the agent, ag_…; the key of an agent stands for its own"), "league": idSchema("only in this league"),
+				"version": textSchema("only matches of this version of the agent", 32),
+			},
+			call: with(s.topics),
 		},
 		{
 			name: "deliveries", operation: "list-agent-deliveries", output: listSchema("GET /v1/agents/{id}/deliveries"),
@@ -296,17 +299,18 @@ func (s *Server) losses(ctx context.Context, q *request, in lossesInput) (result
 type topicsInput struct {
 	AgentID string `json:"agent_id"`
 	League  string `json:"league"`
+	Version string `json:"version"`
 }
 
 func (s *Server) topics(ctx context.Context, q *request, in topicsInput) (result, error) {
 	agentID, err := agentOf(q, in.AgentID)
 	if err == nil {
-		err = check(id("league", in.League, false))
+		err = check(id("league", in.League, false), text{"version", in.Version, 32, false})
 	}
 	if err != nil {
 		return result{}, err
 	}
-	v, err := s.o.Operations.Topics(ctx, q.caller, agentID, in.League)
+	v, err := s.o.Operations.Topics(ctx, q.caller, arena.LossFilter{AgentID: agentID, League: in.League, Version: in.Version})
 	return result{value: v}, err
 }
 

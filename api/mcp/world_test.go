@@ -98,8 +98,8 @@ func (*operations) Losses(_ context.Context, _ arena.Caller, f arena.LossFilter,
 	return map[string]any{"items": []any{f.AgentID, f.League, f.Topic, f.Version, limit}}, nil
 }
 
-func (*operations) Topics(_ context.Context, _ arena.Caller, agentID, league string) (any, error) {
-	return map[string]any{"items": []any{agentID, league}}, nil
+func (*operations) Topics(_ context.Context, _ arena.Caller, f arena.LossFilter) (any, error) {
+	return map[string]any{"items": []any{f.AgentID, f.League, f.Version}}, nil
 }
 
 func (*operations) LatestMatch(context.Context, arena.Caller, string) (string, error) {

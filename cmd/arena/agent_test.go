@@ -86,7 +86,7 @@ func TestAgent(t *testing.T) {
 	o.ok("agent losses ada --topic none", "no lost rounds")
 	o.ok("agent losses ada --topics --league sums", "95 % INTERVAL", "0 %")
 	o.refused("between 1 and 100", "agent losses ada -n 101")
-	o.refused("only be used with --league", "agent losses ada --topics --topic maths")
+	o.refused("used together", "agent losses ada --topics --topic maths")
 
 	var key struct {
 		ID  string `json:"key_id"`

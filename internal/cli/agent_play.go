@@ -94,8 +94,8 @@ func (c *agentLossesCmd) Run(p *Process, group *AgentCmd) error {
 	switch {
 	case c.Limit < 1 || c.Limit > 100:
 		return errors.New("--limit must be between 1 and 100")
-	case c.Topics && c.Topic+c.Version != "":
-		return errors.New("--topics can only be used with --league")
+	case c.Topics && c.Topic != "":
+		return errors.New("--topics and --topic can't be used together")
 	}
 	s, err := group.session(p)
 	if err != nil {

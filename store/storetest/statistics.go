@@ -178,10 +178,11 @@ func lostRounds(f *fixture) {
 	f.equal("4", items[0].Round.Task.Correct())
 	f.equal(time.Second, items[0].Answer.Elapsed)
 
-	f.equal([]arena.TopicCount{{Topic: "sums", Answered: 3, Right: 1}, {Answered: 1}}, must(f.Ratings.Topics(ctx, ids[0], "", true, 100))(f))
-	f.equal([]arena.TopicCount{{Topic: "sums", Answered: 3, Right: 1}}, must(f.Ratings.Topics(ctx, ids[0], "trivia", false, 100))(f))
-	f.equal(0, len(must(f.Ratings.Topics(ctx, ids[1], "", true, 100))(f)))
-	f.fails(arena.CodeInvalid, second(f.Ratings.Topics(ctx, ids[0], "", true, 0)))
+	f.equal([]arena.TopicCount{{Topic: "sums", Answered: 3, Right: 1}, {Answered: 1}}, must(f.Ratings.Topics(ctx, arena.LossFilter{AgentID: ids[0]}, true, 100))(f))
+	f.equal([]arena.TopicCount{{Topic: "sums", Answered: 3, Right: 1}}, must(f.Ratings.Topics(ctx, arena.LossFilter{AgentID: ids[0], League: "trivia"}, false, 100))(f))
+	f.equal(0, len(must(f.Ratings.Topics(ctx, arena.LossFilter{AgentID: ids[1]}, true, 100))(f)))
+	f.equal(0, len(must(f.Ratings.Topics(ctx, arena.LossFilter{AgentID: ids[0], Version: "none"}, true, 100))(f)))
+	f.fails(arena.CodeInvalid, second(f.Ratings.Topics(ctx, arena.LossFilter{AgentID: ids[0]}, true, 0)))
 }
 
 // movesOfGames: a move is neither right nor wrong, claims nothing and is copied from
