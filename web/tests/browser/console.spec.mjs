@@ -57,6 +57,9 @@ async function stage() {
   throw new Error('no league with an agent in it');
 }
 
+/** Opens a part of the page of an agent. */
+const tab = (page, name) => page.locator(`${id('tabs')} [href="#${name}"]`).click();
+
 test('an owner brings an agent from sign-up to its first delivery, and retires it', { timeout: 2 * PATIENCE }, async (t) => {
   const { league, opponent } = await stage();
   const agent = Object.assign(await fake(t, () => HOSTILE), { league, healthy: false });
@@ -90,16 +93,19 @@ test('an owner brings an agent from sign-up to its first delivery, and retires i
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/console-registered-1440-dark.png`, fullPage: true });
   await page.locator(`${id('next')} a[href^="/console/agents/"]`).click();
 
-  // Pause and resume.
+  // Pause and resume. An agent that can play begins with how it stands.
   const details = page.locator(id('agent-details'));
   await details.waitFor();
+  await page.locator(id('overview')).waitFor();
+  const agentId = page.url().split('/').pop();
+  await tab(page, 'connection');
   await page.locator(id('pause')).click();
   await page.locator(`${id('agent-details')}[data-status="paused"]`).waitFor();
   await page.locator(id('resume')).click();
   await page.locator(`${id('agent-details')}[data-status="active"]`).waitFor();
 
   // A match, and what was delivered in it.
-  const agentId = page.url().split('/').pop();
+  await tab(page, 'log');
   await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league, agents: [agentId, opponent], rated: false } });
   await page
     .locator(`${id('delivery')}[data-outcome="invalid"]`)
@@ -119,12 +125,20 @@ test('an owner brings an agent from sign-up to its first delivery, and retires i
   // The same entry as a command, and sent again.
   const curl = await page.locator(id('curl')).textContent();
   assert.ok(curl.includes(`'${agent.endpoint}'`) && curl.includes('"task_id"'), curl);
-  await page.locator(id('pause')).click();
+  await send('POST', `/v1/agents/${agentId}/pause`, undefined, token);
   await until('agent without a match', async () => (await api(`/v1/agents/${agentId}`)).running === 0, PATIENCE);
   await page.locator(id('send-again')).click();
   await page.locator(`${id('deliveries')} ${id('rehearsal')} [data-verdict="failed"]`).waitFor({ timeout: PATIENCE });
 
+  // Why it lost: the round, with what went wrong and the way to the moment.
+  await tab(page, 'overview');
+  const lost = page.locator(`${id('lost-rounds')} li`).first();
+  await lost.getByText('unreadable reply').first().waitFor();
+  assert.match(await lost.locator('a').getAttribute('href'), /^\/m\/m_\w+\?seq=\d+$/);
+  if (SCREENS) await page.screenshot({ path: `${SCREENS}/console-losses-1440-dark.png`, fullPage: true });
+
   // A sick agent is red, with the reason and the way to the log.
+  await tab(page, 'connection');
   await page.locator(id('resume')).click();
   agent.healthy = false;
   await page.locator(id('check-now')).click();
@@ -137,14 +151,17 @@ test('an owner brings an agent from sign-up to its first delivery, and retires i
     return top !== undefined && top < innerHeight;
   });
   agent.healthy = true;
+  await tab(page, 'connection');
   await page.locator(id('check-now')).click();
   await failure.waitFor({ state: 'detached' });
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/console-agent-1440-dark.png`, fullPage: true });
 
   // Out of the league, a new version, and the end.
+  await tab(page, 'play');
   const entry = page.locator(`${id('entry')}[data-league="${league}"]`);
   await entry.locator('button').click();
   await page.locator(`${id('entry')}[data-league="${league}"][data-entered="false"]`).waitFor();
+  await tab(page, 'settings');
   await page.locator(`${id('edit')} [name="version"]`).fill('2.0');
   await page.locator(`${id('edit')} [name="pause_after"]`).fill('20');
   await page.locator(`${id('edit')} button`).click();
@@ -262,7 +279,7 @@ test(
       leagues: [league],
       version: '1',
     });
-    const { page, faults, go, close } = await open(`/console/agents/${agent_id}`, { kept: { 'arena.owner': token } });
+    const { page, faults, go, close } = await open(`/console/agents/${agent_id}#settings`, { kept: { 'arena.owner': token } });
 
     // Its budget: the use of today, a forecast, and a limit that stops it.
     const budget = page.locator(id('budget'));
@@ -287,6 +304,7 @@ test(
     await page.locator(`${id('budget')}:not([data-cooldown])`).waitFor();
     assert.equal((await api(`/v1/agents/${agent_id}`, { token })).budget, undefined);
 
+    await tab(page, 'play');
     await page.locator(id('full-check')).click();
     await page
       .locator(`${id('findings')} [data-state="wrong"]`)
@@ -321,7 +339,7 @@ test('an owner challenges an agent of its league to an unrated match and watches
     201,
   );
   const [mine, theirs] = await pair(t, slug);
-  const { page, faults, close } = await open(`/console/agents/${mine.id}`, { kept: { 'arena.owner': mine.token }, refusals: true });
+  const { page, faults, close } = await open(`/console/agents/${mine.id}#play`, { kept: { 'arena.owner': mine.token }, refusals: true });
   const form = page.locator(id('challenge'));
   await form.locator(`option[value="${theirs.id}"]`).waitFor({ state: 'attached' });
   await counted(form.locator(`option[value="${mine.id}"]`), 0, 'an agent may challenge itself');
@@ -439,6 +457,9 @@ test('the console fits a phone and a desk, in both themes and languages, and nam
         new: ['/console/new', `#league-${league}`],
         keys: [`/console/agents/${pulling.id}`, id('key')],
         tokens: ['/console/tokens', id('token')],
+        overview: [`/console/agents/${made.id}#overview`, id('lost-rounds')],
+        play: [`/console/agents/${made.id}#play`, id('challenge')],
+        settings: [`/console/agents/${made.id}#settings`, id('edit')],
         agent: [`/console/agents/${made.id}`, `${id('check')}[data-state="failed"]`],
       }),
       { ...options, kept: { 'arena.owner': token } },

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { RatingPoint } from '../api/contract';
-import { band, lastDays, versionsOf } from './history';
+import { band, difference, lastDays, versionsOf } from './history';
 
 const point = (i: number, version?: string): RatingPoint => ({
   match_id: `m_${i}`,
@@ -63,4 +63,15 @@ it('days without a check are there, and are empty', () => {
     { day: '2026-02-28', ok: 3, failed: 1 },
     { day: '2026-03-01', ok: 0, failed: 0 },
   ]);
+});
+
+it('a version is better only when the interval of the difference leaves out zero', () => {
+  // Newcombe 1998, table II: 56 of 70 against 48 of 80 is 0.2 with 0.0524 to 0.3339.
+  const right = (right: number, answered: number, low: number, high: number) => ({ right, answered, share: right / answered, low, high });
+  const [a, b] = [right(56, 70, 0.69183, 0.87695), right(48, 80, 0.49045, 0.70038)];
+  const d = difference(a, b);
+  expect([d.mean, d.low, d.high].map((n) => n.toFixed(4))).toEqual(['0.2000', '0.0524', '0.3339']);
+  expect(d.verdict).toBe('better');
+  expect(difference(b, a).verdict).toBe('worse');
+  expect(difference(a, right(1, 2, 0.09, 0.91)).verdict).toBe('too_few');
 });

@@ -1,4 +1,4 @@
-import type { RatingPoint } from '../api/contract';
+import type { RatingPoint, RightShare } from '../api/contract';
 import { FRESH_MATCHES, halfWidth, K, startVariance, TOP_ELO, varianceAfter, VERSION_MATCHES } from '../rating';
 
 // What a rating graph shows beside the rating.
@@ -43,6 +43,21 @@ export function versionsOf(points: readonly RatingPoint[]): Version[] {
     now.delta += p.delta;
   }
   return versions;
+}
+
+/** How much more often a version is right than an older one, with the 95 % interval of the difference (Newcombe's, of two Wilson intervals). */
+export interface Difference {
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+  readonly verdict: 'better' | 'worse' | 'too_few';
+}
+
+export function difference(newer: RightShare, older: RightShare): Difference {
+  const mean = newer.share - older.share;
+  const low = mean - Math.hypot(newer.share - newer.low, older.high - older.share);
+  const high = mean + Math.hypot(newer.high - newer.share, older.share - older.low);
+  return { mean, low, high, verdict: low > 0 ? 'better' : high < 0 ? 'worse' : 'too_few' };
 }
 
 /** A day of health checks. */

@@ -8,12 +8,14 @@ import type {
   League,
   List,
   Lobby,
+  Loss,
   Match,
   OpponentRecord,
   RatingHistory,
   Results,
   Season,
   Standing,
+  Topics,
   UptimeDay,
   WholeSeason,
 } from './contract';
@@ -71,6 +73,11 @@ export const ratingHistory = (agentId: string, signal?: AbortSignal) =>
   get<List<RatingHistory>>(`/v1/agents/${id(agentId)}/ratings`, {}, signal);
 
 export const results = (agentId: string, signal?: AbortSignal) => get<Results>(`/v1/agents/${id(agentId)}/outcomes`, {}, signal);
+/** Rounds that it lost, newest first. */
+export const losses = (agentId: string, limit: number, signal?: AbortSignal) =>
+  get<List<Loss>>(`/v1/agents/${id(agentId)}/losses`, { limit }, signal);
+export const topics = (agentId: string, version: string, signal?: AbortSignal) =>
+  get<Topics>(`/v1/agents/${id(agentId)}/topics`, { version: version || undefined }, signal);
 export const opponents = (agentId: string, signal?: AbortSignal) =>
   get<List<OpponentRecord>>(`/v1/agents/${id(agentId)}/opponents`, {}, signal);
 export const calibration = (agentId: string, signal?: AbortSignal) => get<Calibration>(`/v1/agents/${id(agentId)}/calibration`, {}, signal);

@@ -1,5 +1,5 @@
 import { get, post, url } from '$lib/api/client';
-import type { Agent, ConformanceReport, List, Match } from '$lib/api/contract';
+import type { Agent, ConformanceReport, List, Loss, Match, Topics } from '$lib/api/contract';
 import type { components } from '$lib/api/schema';
 import { session } from './session.svelte';
 
@@ -92,6 +92,12 @@ export const opponents = (league: string, signal?: AbortSignal) =>
 export const challenge = (body: Schemas['ChallengeBody']) => session.call<Match>('POST', '/v1/challenges', body);
 
 export const bytes = (text: string) => String.fromCharCode(...new TextEncoder().encode(text));
+
+/** Those that spectators do not see yet too. */
+export const losses = (agentId: string, limit: number, signal?: AbortSignal) =>
+  session.call<List<Loss>>('GET', url(`${at(agentId)}/losses`, { limit }), undefined, {}, signal);
+export const topics = (agentId: string, version: string, signal?: AbortSignal) =>
+  session.call<Topics>('GET', url(`${at(agentId)}/topics`, { version: version || undefined }), undefined, {}, signal);
 
 export const deliveries = (agentId: string, outcome: string, cursor: string, signal?: AbortSignal) =>
   session.call<List<Delivery>>(
