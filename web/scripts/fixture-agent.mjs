@@ -97,3 +97,32 @@ export function uptime(now) {
     return { day: new Date(now - (79 - i) * 86_400_000).toISOString().slice(0, 10), ok: 2880 - failed, failed };
   }).filter((_, i) => i !== 30 && i !== 31);
 }
+
+/** Rounds that an agent lost: one for each way. */
+export function losses() {
+  return [
+    { answer: 'Sydney', outcome: 'answered', reason: '' },
+    { answer: '', outcome: 'timeout', reason: 'timeout' },
+  ].map((how, i) => ({
+    match_id: 'm_done_duel',
+    league: 'trivia',
+    round: i + 1,
+    at: '2026-11-21T17:00:00.000Z',
+    topic: 'geography',
+    description: 'What is the capital of Australia?',
+    options: ['Canberra', 'Sydney'],
+    correct: 'Canberra',
+    elapsed_ms: 1200,
+    url: 'https://arena.example/m/m_done_duel?seq=2',
+    ...how,
+  }));
+}
+
+/** How often an agent is right, by topic. */
+export function topics() {
+  const items = [
+    { topic: 'geography', answered: 40, right: 30, share: 0.75, low: 0.598, high: 0.858 },
+    { topic: 'music', answered: 3, right: 1, share: 0.333, low: 0.061, high: 0.792 },
+  ];
+  return { items, total: { answered: 43, right: 31, share: 0.721, low: 0.573, high: 0.833 } };
+}

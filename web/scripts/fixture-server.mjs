@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { calibration, firstMover, gameTally, opponents, results, uptime } from './fixture-agent.mjs';
+import { calibration, firstMover, gameTally, losses, opponents, results, topics, uptime } from './fixture-agent.mjs';
 import { history, matchOf, world } from './fixture-world.mjs';
 
 const MATCH_LEVEL = new Set([
@@ -152,6 +152,8 @@ function route(w, url) {
     if (more === 'outcomes') return results(agent);
     if (more === 'opponents') return list(opponents(agent, w.agents));
     if (more === 'calibration') return calibration(agent);
+    if (more === 'losses') return { items: losses(), next_cursor: '' };
+    if (more === 'topics') return topics();
     if (more === 'uptime') return list(uptime(now));
     if (more === 'ratings')
       return list(
