@@ -41,17 +41,6 @@ export function avatarOf(id: string): Avatar {
   return avatar;
 }
 
-/** Hues nearer than this look alike. */
-const APART = 60;
-const apart = (a: number, b: number): boolean => Math.abs(((a - b + 540) % 360) - 180) >= APART;
-
-/** The hues of two agents side by side: those of their avatars, and another one for the second where they look alike. */
-export function huesOf(a: string, b: string): [number, number] {
-  const [first, second] = [avatarOf(a).hue, avatarOf(b)];
-  const hue = [second.hue, second.figureHue].find((h) => apart(first, h)) ?? (first + 180) % 360;
-  return [first, hue];
-}
-
 function draw(id: string): Avatar {
   const random = bits(id);
   const hue = random(24) * 15;

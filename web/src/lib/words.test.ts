@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ServerClock } from './clock';
 import { countdown, delta, duration, elo, milliseconds, points, relative } from './format';
-import { avatarOf, huesOf } from './avatar';
+import { avatarOf } from './avatar';
+import { huesOf } from './match/hues.svelte';
 import { resolve } from './routes';
 
 describe('format', () => {
@@ -50,12 +51,14 @@ describe('avatars', () => {
     expect(avatarOf('ag_7')).toEqual(avatarOf('ag_7'));
     expect(new Set(ids.map((id) => JSON.stringify(avatarOf(id)))).size).toBeGreaterThan(290);
   });
-  it('have hues that differ in every duel', () => {
-    for (const a of ids.slice(0, 60)) {
-      for (const b of ids.slice(0, 60)) {
-        const [x, y] = huesOf(a, b);
-        expect(x).toBe(avatarOf(a).hue);
-        expect(Math.abs(((x - y + 540) % 360) - 180)).toBeGreaterThanOrEqual(60);
+  it('have hues that differ in every match of up to eight', () => {
+    for (let seats = 2; seats <= 8; seats++) {
+      for (let from = 0; from + seats <= ids.length; from += seats) {
+        const hues = huesOf(ids.slice(from, from + seats));
+        const all = [...hues.values()];
+        expect(hues.get(ids[from]!)).toBe(avatarOf(ids[from]!).hue);
+        for (const [i, x] of all.entries())
+          for (const y of all.slice(i + 1)) expect(Math.abs(((x - y + 540) % 360) - 180)).toBeGreaterThanOrEqual(seats === 2 ? 60 : 25);
       }
     }
   });

@@ -1,5 +1,5 @@
 import { formOf, type Cards, type Form } from '../game/forms';
-import { gamesOf, whyOf, type ListedMove, type PlayedGame } from '../game/moves';
+import { gamesOf, moveText, whyOf, type ListedMove, type PlayedGame } from '../game/moves';
 import { swingOf } from '../game/place';
 import type { MatchState, Round } from '../match/state';
 import type { Line, Said } from './commentary';
@@ -98,13 +98,13 @@ const RULES: readonly { rule: string; say: (s: Scene) => Said | undefined }[] = 
     say: (s) =>
       s.moves.some((x) => x.manner === 'retried') ? { name: s.name(s.moves.find((x) => x.manner === 'retried')!.agentId) } : undefined,
   },
-  { rule: 'move', say: (s) => (only(s) ? { name: s.name(only(s)!.agentId), move: only(s)!.move } : undefined) },
+  { rule: 'move', say: (s) => (only(s) ? { name: s.name(only(s)!.agentId), move: moveText(only(s)!.move, s.round.turn) } : undefined) },
   { rule: 'moves', say: (s) => ({ n: s.moves.length }) },
 ];
 
 function defaulted(s: Scene): Said | undefined {
   const x = s.moves.find((y) => y.manner === 'default');
-  return x && whyOf(x.lane) ? { name: s.name(x.agentId), move: x.move } : undefined;
+  return x && whyOf(x.lane) ? { name: s.name(x.agentId), move: moveText(x.move, s.round.turn) } : undefined;
 }
 
 /** right: the player who was called got the worse of it. */

@@ -20,6 +20,8 @@ export interface Grid {
   readonly columns: number;
   /** Row by row from the top; undefined: empty. */
   readonly cells: readonly (Piece | undefined)[];
+  /** The kinds of pieces. */
+  readonly pieces: readonly Piece[];
   readonly last: readonly number[];
   readonly line: readonly number[];
   /** Piece placement of a chess position, for the board of chess. */
@@ -151,11 +153,13 @@ function gridOf(s: Members, caption: string): Grid | undefined {
   if (![rows, columns].every((n) => Number.isInteger(n) && n > 0 && n <= SIDE)) return undefined;
   const names = Array.isArray(s['cells']) ? (s['cells'] as unknown[]) : [];
   const pieces = typeof s['pieces'] === 'object' && s['pieces'] !== null ? (s['pieces'] as Members) : {};
-  const cells = Array.from({ length: rows * columns }, (_, i): Piece | undefined => {
-    const name = names[i];
-    if (typeof name !== 'string' || !name) return undefined;
+  const pieceOf = (name: string): Piece => {
     const piece = Object.hasOwn(pieces, name) ? (pieces[name] as Members | null) : null;
     return { player: player(piece?.['player']), symbol: [...text(piece?.['symbol'] ?? name)][0] ?? '' };
+  };
+  const cells = Array.from({ length: rows * columns }, (_, i): Piece | undefined => {
+    const name = names[i];
+    return typeof name === 'string' && name ? pieceOf(name) : undefined;
   });
   const within = (v: unknown) =>
     list(v).filter((n): n is number => typeof n === 'number' && Number.isInteger(n) && n >= 0 && n < cells.length);
@@ -164,6 +168,7 @@ function gridOf(s: Members, caption: string): Grid | undefined {
     rows,
     columns,
     cells,
+    pieces: Object.keys(pieces).slice(0, MOST).map(pieceOf),
     last: within(s['last']),
     line: within(s['line']),
     caption,

@@ -1,4 +1,6 @@
+import { t } from '../i18n';
 import type { Lane, MatchState, Round, Seat } from '../match/state';
+import { formOf } from './forms';
 import { latest, type Place, type PlayedMove, type Turn } from './place';
 
 // The moves and the games of a match, as far as its state goes: a state of an
@@ -54,6 +56,14 @@ function listed(round: Round, place: Place, turn: number, { agent_id: agentId, m
   return { round, game: place.game, turn, agentId, player: place.players.indexOf(agentId), move, manner, lane };
 }
 
+/** A move in words: its canonical form, with what the number is where it is that of a column. */
+export function moveText(move: string, turn: Turn | undefined): string {
+  const column = /^\d{1,2}$/.test(move) ? Number(move) : 0;
+  const form = column ? formOf(turn?.closed?.state) : undefined;
+  const dropped = form?.kind === 'grid' && form.last.some((cell) => cell % form.columns === column - 1);
+  return dropped ? t('match.column', { n: column }) : move;
+}
+
 /** Why an agent gave no legal move: a key of the texts why.*. Undefined where it gave one. */
 export function whyOf(lane: Lane | undefined): 'illegal' | 'late' | 'left' | 'broken' | undefined {
   if (!lane?.outcome || (lane.outcome === 'answered' && !lane.reason)) return undefined;
@@ -74,11 +84,12 @@ export interface Seated {
   readonly bank: number | undefined;
 }
 
-/** The players of a turn by their number. */
+/** The players of a turn in the order of seats. */
 export function seatedOf(m: MatchState, round: Round, turn: Turn): Seated[] {
-  return latest(turn).place.players.flatMap((id, player) => {
-    const seat = m.seats[id];
-    if (!seat) return [];
+  const { players } = latest(turn).place;
+  return m.order.flatMap((id) => {
+    const [seat, player] = [m.seats[id], players.indexOf(id)];
+    if (!seat || player < 0) return [];
     const acts = !round.closedAt && turn.toAct.includes(id);
     const done = !!round.lanes[id]?.outcome;
     return [{ seat, player, moves: acts && !done, locked: acts && done, bank: turn.banks[id] }];

@@ -1,6 +1,6 @@
 import type { Key } from '../i18n';
 import type { MatchState, Round } from '../match/state';
-import { gamesOf, whyOf, type ListedMove } from './moves';
+import { gamesOf, moveText, whyOf, type ListedMove } from './moves';
 
 // What is said in words about the newest moves: how a game ended, and what was
 // not played as it should.
@@ -36,6 +36,8 @@ function noted(x: ListedMove, name: string): Note[] {
   if (x.manner === 'retried') return [{ key: 'game.note.retried', params: { name } }];
   const why = whyOf(x.lane);
   const then: Note =
-    x.manner === 'default' ? { key: 'game.then.default', params: { move: x.move } } : { key: 'game.then.forfeit', params: {} };
+    x.manner === 'default'
+      ? { key: 'game.then.default', params: { move: moveText(x.move, x.round.turn) } }
+      : { key: 'game.then.forfeit', params: {} };
   return [...(why ? [{ key: `game.why.${why}` as const, params: { name } }] : []), then];
 }

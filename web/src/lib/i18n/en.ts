@@ -508,6 +508,7 @@ export const texts = {
 
   'match.game': 'Game {game} of {games}, move {n}',
   'match.move.short': 'M{n}',
+  'match.column': 'column {n}',
   'match.timeline.move': 'Game {game}, move {n}',
   'match.timeline.move.open': 'Game {game}, move {n}: in progress',
   'match.timeline.move.later': 'Game {game}, move {n}: not shown yet',

@@ -509,6 +509,7 @@ export const texts: Translation<typeof en> = {
 
   'match.game': 'Partida {game} de {games}, jugada {n}',
   'match.move.short': 'J{n}',
+  'match.column': 'columna {n}',
   'match.timeline.move': 'Partida {game}, jugada {n}',
   'match.timeline.move.open': 'Partida {game}, jugada {n}: en juego',
   'match.timeline.move.later': 'Partida {game}, jugada {n}: aún no se muestra',

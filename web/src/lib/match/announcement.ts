@@ -1,3 +1,4 @@
+import { moveText } from '../game/moves';
 import { t } from '../i18n';
 import { lastRound, ranking, type MatchState } from './state';
 
@@ -12,7 +13,9 @@ export function announcementOf(match: MatchState): string {
   const moved = match.rounds.findLast((r) => r.turn?.closed);
   if (moved?.turn) {
     const { game, turn } = moved.turn.opened.place;
-    const moves = moved.turn.moves.map((x) => `${match.seats[x.agent_id]?.name ?? ''} ${x.move || t('state.none')}`).join(', ');
+    const moves = moved.turn.moves
+      .map((x) => `${match.seats[x.agent_id]?.name ?? ''} ${moveText(x.move, moved.turn) || t('state.none')}`)
+      .join(', ');
     return t('match.announce.move', { game, n: turn, moves });
   }
   if (last.turn) return '';
