@@ -193,7 +193,7 @@ test('the table of another league takes the place of the first, also when it can
 test('a replay keeps its moment in the address and hides what comes', async () => {
   const { page, faults, settled, close } = await open(`/m/${duel.match_id}`);
   await settled(id('replay'));
-  const outcomes = () => page.locator(`${id('timeline-round')} .bar [data-state]`).count();
+  const outcomes = () => page.locator(`${id('timeline-round')} .bar > span`).count();
   assert.ok((await outcomes()) >= duel.round);
   await page.locator(id('match-compare')).waitFor();
   await page.keyboard.press('Home');

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ArenaEvent, Match, MatchStatus } from '../api/contract';
 import { applyEvent, applyEvents } from './apply';
-import { emptyMatch, fromSnapshot, isOver, lastRound, ranking, verdict, type MatchState } from './state';
+import { emptyMatch, fromSnapshot, isOver, lastRound, ranking, scoreOf, verdict, type MatchState } from './state';
 
 const read = (name: string): ArenaEvent[] =>
   readFileSync(`src/lib/fixtures/${name}.jsonl`, 'utf8')
@@ -181,6 +181,34 @@ describe('a sealed duel', () => {
     expect([first!.points, first!.place, second!.points, second!.place]).toEqual([4, 1, 3, 2]);
     expect(first!.ratingDelta! + second!.ratingDelta!).toBe(0);
     expect(verdict(m.rounds[3]!, m.rounds[3]!.lanes[second!.id]!)).toBe('none');
+  });
+});
+
+describe('the score of a round', () => {
+  const whole = (name: string) =>
+    applyEvents(
+      emptyMatch('m'),
+      readFileSync(`src/lib/fixtures/${name}.jsonl`, 'utf8')
+        .trim()
+        .split('\n')
+        .map((l) => JSON.parse(l) as ArenaEvent),
+    );
+
+  it.each(['duel', 'debate', 'game-connect-four'])('adds up to that of the match, by seat: %s', (name) => {
+    const m = whole(name);
+    const scores = m.rounds.map((r) => scoreOf(m, r)).filter((s) => s !== undefined);
+    expect([0, 1].map((i) => scores.reduce((sum, s) => sum + s[i]!, 0))).toEqual(m.order.map((id) => m.seats[id]!.points));
+  });
+
+  it('is that of rounds which decide something', () => {
+    const debate = whole('debate');
+    expect(debate.rounds.map((r) => !!scoreOf(debate, r))).toEqual(debate.rounds.map((r) => r.debate!.closes));
+    const game = whole('game-connect-four');
+    expect(game.rounds.filter((r) => scoreOf(game, r))).toHaveLength(game.rounds.at(-1)!.turn!.opened.place.game);
+    const open = { ...debate.rounds[1]!, closedAt: undefined };
+    expect(scoreOf(debate, open as never)).toBeUndefined();
+    const table = whole('table');
+    expect(table.rounds.some((r) => scoreOf(table, r))).toBe(false);
   });
 });
 

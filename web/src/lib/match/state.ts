@@ -242,6 +242,19 @@ export function verdict(round: Round, lane: Lane): Verdict | undefined {
   return points >= 1 ? 'right' : points > 0 ? 'partial' : 'wrong';
 }
 
+/**
+ * What a closed round gave each of two seats, in the order of seats. Undefined where a round decides nothing, such as a move that does
+ * not end its game, and for other numbers of seats.
+ */
+export function scoreOf(m: MatchState, round: Round): readonly [number, number] | undefined {
+  const [a, b] = m.order;
+  if (!a || !b || m.order.length > 2 || !round.closedAt) return undefined;
+  const end = round.turn?.closed?.place;
+  if (round.turn ? !end?.over : round.debate && !round.debate.closes) return undefined;
+  const points = (id: string) => (end ? end.points[end.players.indexOf(id)] : round.lanes[id]?.points) ?? 0;
+  return [points(a), points(b)];
+}
+
 /** Seats by points, then in seat order; once the match is over by place. */
 export function ranking(m: MatchState): Seat[] {
   const at = new Map(m.order.map((id, i) => [id, i]));

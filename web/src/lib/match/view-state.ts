@@ -32,7 +32,7 @@ export function cause(outcome: Outcome, reason?: string, limitSeconds?: number):
   return tx(`outcome.${outcome}`, outcome);
 }
 
-/** The counts of a closed round, for the timeline. */
+/** The counts of a closed round with more than two seats, for the timeline. */
 export function mix(round: Round): { right: number; wrong: number; none: number; said: number } {
   const counts = { right: 0, wrong: 0, none: 0, said: 0 };
   for (const lane of Object.values(round.lanes)) {
