@@ -46,6 +46,30 @@ test('a debate is two columns of speeches, and fits a phone', async () => {
   await checkPages({ debate: ['/m/m_done_debate', `${id('layout-debate')} ${id('debate-side')}`] });
 });
 
+test('while a debate runs, both sides are in the window, with the verdict and, on a desk, the controls', async (t) => {
+  const own = await recording(t);
+  own.to('m_live_debate', (e) => e.type === 'round_closed' && e.ballots?.length);
+  for (const viewport of [
+    { width: 1440, height: 900 },
+    { width: 390, height: 844 },
+  ]) {
+    const { page, faults, close } = await open('/m/m_live_debate', { origin: own.origin, ...viewport });
+    const foot = async (name, n = 0) => {
+      const box = await page.locator(id(name)).nth(n).boundingBox();
+      return box.y + box.height;
+    };
+    await page.locator(id('first-reason')).waitFor();
+    await page.locator(id('replay')).waitFor();
+    assert.ok((await foot('first-reason')) < (await page.locator(id('debate-side')).first().boundingBox()).y, 'the verdict covers a side');
+    assert.ok((await foot('debate-side', 1)) <= viewport.height, `the second side ends at ${await foot('debate-side', 1)}`);
+    const bar = await page.locator(id('replay')).boundingBox();
+    assert.ok(bar.y >= (await foot('debate-side', 1)), 'the controls cover a side');
+    if (viewport.width > 1000) assert.ok(bar.y + bar.height <= viewport.height, `the controls end at ${bar.y + bar.height}`);
+    assert.deepEqual(faults, []);
+    await close();
+  }
+});
+
 test('a bracket is a tree on a desk and a list on a phone; a crosstable scrolls by itself; a vote is thanked for', async () => {
   const { page, faults, close, go } = await open('/l/cup');
   await page

@@ -178,7 +178,7 @@ export const texts = {
   'ballots.crowd_other': '{n} votes: {name}',
   'ballots.tie': 'neither',
   'ballots.turned': 'changed its mind when the order was swapped: tie',
-  'ballots.reasons': 'Reasons',
+  'ballots.all': 'All judges',
   'ballots.crowd.name': 'The spectators',
   'vote.title': 'Which answer is better?',
   'vote.debate': 'Who argued better?',

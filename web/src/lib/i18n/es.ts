@@ -178,7 +178,7 @@ export const texts: Translation<typeof en> = {
   'ballots.crowd_other': '{n} votos: {name}',
   'ballots.tie': 'ninguno',
   'ballots.turned': 'cambió de opinión con el orden: ninguno',
-  'ballots.reasons': 'Razones',
+  'ballots.all': 'Todos los jueces',
   'ballots.crowd.name': 'El público',
   'vote.title': '¿Qué respuesta es mejor?',
   'vote.debate': '¿Quién argumentó mejor?',
