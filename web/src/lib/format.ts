@@ -24,6 +24,13 @@ export function delta(d: number): string {
 /** Points: 3, 0.5, 0.33. */
 export const points = (p: number, language = 'en'): string => numbers(language, { maximumFractionDigits: 2 }).format(p);
 
+/** Points side by side, with equally many decimals: 1.5 and 2.0. */
+export function scoreline(all: readonly number[], language = 'en'): string[] {
+  const decimals = Math.max(0, ...all.map((p) => [0, 1, 2].find((d) => Math.abs(p - Number(p.toFixed(d))) < 1e-9) ?? 2));
+  const format = numbers(language, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return all.map((p) => format.format(p));
+}
+
 /** A whole number: 1,234. */
 export const count = (n: number, language = 'en'): string =>
   numbers(language, { maximumFractionDigits: 0, notation: n < 1e9 ? 'standard' : 'scientific' }).format(n);

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ServerClock } from './clock';
-import { countdown, delta, duration, elo, milliseconds, points, relative } from './format';
+import { countdown, delta, duration, elo, milliseconds, points, relative, scoreline } from './format';
 import { avatarOf } from './avatar';
 import { huesOf } from './match/hues.svelte';
 import { resolve } from './routes';
@@ -11,6 +11,11 @@ describe('format', () => {
     expect([16.2, -7.6, 0.3].map(delta)).toEqual(['+16', '\u22128', '±0']);
   });
   it('writes points as short as they are', () => expect([3, 0.5, 1 / 3].map((p) => points(p))).toEqual(['3', '0.5', '0.33']));
+  it('writes points side by side with equally many decimals', () => {
+    expect(scoreline([1.5, 2])).toEqual(['1.5', '2.0']);
+    expect(scoreline([2, 0])).toEqual(['2', '0']);
+    expect(scoreline([1 / 3, 0.5, 4], 'es')).toEqual(['0,33', '0,50', '4,00']);
+  });
   it('writes durations', () => {
     expect([0, 420, 12_000, 65_000].map((ms) => duration(ms))).toEqual(['0.0 s', '0.4 s', '12.0 s', '1:05']);
     expect(duration(4200, 'es')).toBe('4,2 s');

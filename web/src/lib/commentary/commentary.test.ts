@@ -180,11 +180,11 @@ describe('the line of the result', () => {
   it.each<[string, readonly string[], Shape, string]>([
     ['a score', ['rw', 'rr', 'rw', 'wr'], end, 'win_score: Ada wins 3–2.'],
     ['a win in the last round', ['rw', 'wr', 'rw'], end, 'win_last_round: Ada wins it in the last round, 2–1.'],
-    ['a comeback', ['rw', 'rw', 'wr', 'wr', 'wr'], end, 'win_comeback: Bob wins 2–3 after being 2 behind.'],
+    ['a comeback', ['rw', 'rw', 'wr', 'wr', 'wr'], end, 'win_comeback: Bob wins 3–2 after being 2 behind.'],
     ['a perfect match', ['rw', 'rr', 'rw'], end, 'win_perfect: Ada wins with all 3 rounds right.'],
     ['a draw', ['rw', 'wr'], end, 'draw: A draw at 1–1.'],
     ['equal points', ['rw', 'tr'], end, 'win_lost_rounds: Bob wins on equal points: Ada timed out more often.'],
-    ['an upset', ['rw', 'rr'], { ...end, ratings: [1400, 1600] }, 'win_upset: Upset: Ada wins with an expected score of 0.24.'],
+    ['an upset', ['rw', 'rr'], { ...end, ratings: [1400, 1600] }, 'win_upset: Upset: Ada wins with a 24% chance.'],
     ['an expected win', ['rw', 'rr'], { ...end, ratings: [1600, 1400] }, 'win_score: Ada wins 2–1.'],
     ['a win on points', ['rwhh', 'rwhh'], end, 'win_points: Ada wins on points: 2, 1 ahead.'],
     ['a tie of many', ['rrww'], end, 'tie: 2 agents share first place: equal points, equally many timeouts.'],
@@ -200,7 +200,7 @@ describe('the line of the result', () => {
 
   it('counts the upsets of the night', () => {
     expect(said(['rw', 'rr'], { finish: true, ratings: [1400, 1600] }, { priors: {}, upsets: 2 })).toBe(
-      'win_upset: Upset number 3 of the night: Ada wins with an expected score of 0.24.',
+      'win_upset: Upset number 3 of the night: Ada wins with a 24% chance.',
     );
   });
 

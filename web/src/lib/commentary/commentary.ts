@@ -30,6 +30,8 @@ export interface Said {
   readonly total?: number;
   readonly ms?: number;
   readonly points?: readonly [number, number];
+  /** 0 to 1. */
+  readonly chance?: number;
 }
 
 export interface Line extends Said {
@@ -65,7 +67,11 @@ const NAMED = 3;
 const elimination = (s: Scene) => s.m.format === 'elimination';
 const lead = (s: Scene) => pointsOf(s, s.m.order[0]) - pointsOf(s, s.m.order[1]);
 const pointsOf = (s: Scene, id: string | undefined) => s.f.after.get(id ?? '') ?? 0;
-const score = (s: Scene): readonly [number, number] => [pointsOf(s, s.m.order[0]), pointsOf(s, s.m.order[1])];
+/** The points of a duel, those of the leader first. */
+const score = (s: Scene): readonly [number, number] => {
+  const [a, b] = [pointsOf(s, s.m.order[0]), pointsOf(s, s.m.order[1])];
+  return [Math.max(a, b), Math.min(a, b)];
+};
 
 /** A duel whose number of rounds is known, with at least one to come. */
 function open(s: Scene): { lead: number; left: number } | undefined {
@@ -239,7 +245,7 @@ const END_RULES: readonly Rule[] = [
           first,
           s.m.changes.map((c) => ({ id: c.agent_id, rating: c.rating_before })),
         );
-      return chance === undefined ? undefined : { name: s.name(first), n: s.context.upsets + 1, points: [chance, 0] };
+      return chance === undefined ? undefined : { name: s.name(first), n: s.context.upsets + 1, chance };
     },
   },
   {

@@ -59,7 +59,7 @@ const RULES: readonly { rule: string; say: (s: Scene) => Said | undefined }[] = 
       const was = lead(s.m, s.over.slice(0, -1));
       const first = s.m.order[now > 0 ? 0 : 1];
       return Math.abs(now) > left(s) && Math.abs(was) <= left(s) + 1
-        ? { name: s.name(first), points: [total(s.over, s.m.order[0]!), total(s.over, s.m.order[1]!)], n: left(s) }
+        ? { name: s.name(first), points: [total(s.over, first!), total(s.over, first!) - Math.abs(now)], n: left(s) }
         : undefined;
     },
   },

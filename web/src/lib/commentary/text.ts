@@ -1,4 +1,4 @@
-import { duration, isolated, points } from '../format';
+import { duration, isolated, percent, scoreline } from '../format';
 import { tx, words } from '../i18n';
 import '../i18n/commentary.en';
 import type { Line } from './commentary';
@@ -18,6 +18,7 @@ export function named(name: string): string {
 export function textOf(line: Line): string {
   const { language } = words;
   const form = line.n === undefined ? '' : `_${new Intl.PluralRules(language).select(line.n) === 'one' ? 'one' : 'other'}`;
+  const [a, b] = line.points ? scoreline(line.points, language) : [];
   const params = {
     ...(line.n === undefined ? {} : { n: line.n }),
     ...(line.left === undefined ? {} : { left: line.left }),
@@ -27,7 +28,8 @@ export function textOf(line: Line): string {
     ...(line.move === undefined ? {} : { move: named(line.move) }),
     ...(line.names ? { names: new Intl.ListFormat(language).format(line.names.map(named)) } : {}),
     ...(line.ms === undefined ? {} : { time: duration(line.ms, language) }),
-    ...(line.points ? { a: points(line.points[0], language), b: points(line.points[1], language) } : {}),
+    ...(line.chance === undefined ? {} : { chance: percent(line.chance, language) }),
+    ...(a === undefined ? {} : { a, b }),
   };
   return tx(`commentary.say.${line.rule}${form}`, '', params) || tx(`commentary.say.${line.rule}`, '', params);
 }

@@ -1,6 +1,6 @@
 import { words } from './words.svelte';
 
-// The lines of the commentary, by rule (docs/watching.md). {a} and {b} are the points of the two seats of a duel.
+// The lines of the commentary, by rule (docs/watching.md). {a} and {b} are the points of a duel, those of the leader first.
 export const texts = {
   'commentary.captions.show': 'Show commentary',
   'commentary.captions.hide': 'Hide commentary',
@@ -58,8 +58,8 @@ export const texts = {
   'commentary.say.tie_sudden_other': 'Sudden death ends level after {n} rounds: {names} share first place.',
   'commentary.say.draw': 'A draw at {a}–{b}.',
   'commentary.say.tie': '{n} agents share first place: equal points, equally many timeouts.',
-  'commentary.say.win_upset_one': 'Upset: {name} wins with an expected score of {a}.',
-  'commentary.say.win_upset_other': 'Upset number {n} of the night: {name} wins with an expected score of {a}.',
+  'commentary.say.win_upset_one': 'Upset: {name} wins with a {chance} chance.',
+  'commentary.say.win_upset_other': 'Upset number {n} of the night: {name} wins with a {chance} chance.',
   'commentary.say.win_comeback': '{name} wins {a}–{b} after being {n} behind.',
   'commentary.say.win_perfect': '{name} wins with all {n} rounds right.',
   'commentary.say.win_sudden_one': '{name} wins in the first round of sudden death.',

@@ -1,13 +1,11 @@
 import { moveText } from '../game/moves';
 import { t } from '../i18n';
-import { lastRound, ranking, type MatchState } from './state';
+import { resultText } from './result';
+import { lastRound, type MatchState } from './state';
 
-/** The text for screen readers: one sentence per round, and the result. */
+/** The text for screen readers, which changes once per round: what the last one gave and what is asked now, and at the end the result. */
 export function announcementOf(match: MatchState): string {
-  if (match.status === 'finished') {
-    const first = ranking(match).filter((s) => s.place === 1);
-    return first.length === 1 ? t('match.wins', { name: first[0]?.name ?? '' }) : t('match.draw');
-  }
+  if (match.status === 'finished') return resultText(match);
   const last = lastRound(match);
   if (!last) return '';
   const moved = match.rounds.findLast((r) => r.turn?.closed);
@@ -19,8 +17,11 @@ export function announcementOf(match: MatchState): string {
     return t('match.announce.move', { game, n: turn, moves });
   }
   if (last.turn) return '';
-  if (!last.closedAt) return t('match.announce.round', { n: last.no, task: last.debate?.motion ?? last.task.description });
-  return last.correct
-    ? t('match.announce.closed', { n: last.no, correct: last.correct })
-    : t('match.announce.closed.plain', { n: last.no });
+  const before = match.rounds.at(-2);
+  const closed = !before
+    ? ''
+    : before.correct
+      ? t('match.announce.closed', { n: before.no, correct: before.correct })
+      : t('match.announce.closed.plain', { n: before.no });
+  return `${closed} ${t('match.announce.round', { n: last.no, task: last.debate?.motion ?? last.task.description })}`.trim();
 }

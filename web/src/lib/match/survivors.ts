@@ -1,7 +1,17 @@
+import type { Match } from '../api/contract';
 import type { MatchState, Round } from './state';
 
 // What an elimination shows under its grid: how many are left after each round,
 // and what the newest closed round did. Pure; open rounds have no effect.
+
+/** How many of an elimination's agents are left; undefined for other matches, and for one that has not begun. */
+export function leftOf({ format, seats, status }: Pick<Match, 'format' | 'seats' | 'status'>): { n: number; total: number } | undefined {
+  if (format !== 'elimination' || status === 'scheduled') return undefined;
+  return { n: seats.filter((s) => s.state === 'active').length, total: seats.length };
+}
+
+/** Agents of a match that are still in. */
+export const activeIn = (m: MatchState): number => m.order.filter((id) => m.seats[id]?.state === 'active').length;
 
 /** Agents still in: at the start, and after each closed round up to a round. */
 export function survivorsOf(m: MatchState, upTo: number): number[] {
