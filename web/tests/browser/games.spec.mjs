@@ -98,6 +98,17 @@ test('a game is wound by move, and the moves after the slider are not shown', as
   ]);
   assert.match(await page.locator(id('notes')).innerText(), /two illegal moves.*loses the game/is);
   await page.locator(id('swapped')).waitFor();
+
+  // They keep their order and have one color each: avatar, card, piece and bar. Beside the board stands what they thought last.
+  const names = (within) => mapAll(page, `${within} a[href^="/a/"]`, '(a) => a.textContent.trim()');
+  assert.deepEqual(await names(id('players')), await names(id('scoreboard')));
+  const colors = (within, property) => mapAll(page, within, `(e) => getComputedStyle(e).${property}`);
+  const cards = await colors(id('player'), 'borderInlineStartColor');
+  assert.equal(new Set(cards).size, 2);
+  assert.deepEqual(await colors(`${id('scoreboard')} .ground`, 'fill'), cards);
+  assert.deepEqual((await colors(`${id('odds')} .bar .own`, 'backgroundColor')).toReversed(), cards);
+  assert.equal((await colors(`${id('player')} .disc:not(.ringed)`, 'backgroundColor'))[0], cards[0]);
+  assert.match(await page.locator(id('doing')).first().innerText(), /I look at the position/);
   assert.deepEqual(faults, []);
   await close();
 });
