@@ -342,7 +342,7 @@ func isAgora(path string) bool { return path == "/agora" || strings.HasPrefix(pa
 type Visible interface {
 	Match(ctx context.Context, id string) (visibility.Match, error)
 	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]visibility.Match, string, error)
-	Rounds(ctx context.Context, m visibility.Match) ([]arena.Round, error)
+	LastRounds(ctx context.Context, matches ...visibility.Match) (map[string]arena.Round, error)
 	ClosedRounds(ctx context.Context, m visibility.Match) ([]visibility.ClosedRound, error)
 	Verdicts(ctx context.Context, m visibility.Match) ([]arena.Verdict, error)
 	Losses(ctx context.Context, f arena.LossFilter, own bool, p arena.Page) ([]arena.LostRound, string, error)

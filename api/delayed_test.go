@@ -56,7 +56,7 @@ func TestAPI_delayed(t *testing.T) {
 			if card := string(w.do("GET", path+"/card.png", token, nil).is(200).body); card != fmt.Sprintf("round %g", want.round) {
 				t.Errorf("%s: card of %s", when, card)
 			}
-			if lobby := w.do("GET", "/v1/lobby", token, nil).is(200); lobby.at("live.0.seq") != want.seq {
+			if lobby := w.do("GET", "/v1/lobby", token, nil).is(200); lobby.at("live.0.seq") != want.seq || (lobby.at("live.0.current_round") != nil) != want.current {
 				t.Errorf("%s: lobby %s", when, lobby.body)
 			}
 		}

@@ -36,7 +36,7 @@ type matchView struct {
 	VoidCode         arena.VoidCode      `json:"void_code,omitempty" enum:"too_few_agents,no_show,agents_unreachable,interrupted,game_failed,task_source_failed,request_failed,arena_failed,season_finished,voided_by_admin,voided_by_organizer,voided_by_moderator,cancelled_by_admin,cancelled_by_organizer,cancelled_by_moderator,operator" doc:"The kind of void_reason. operator: the person who ended the match wrote the reason."`
 	Seq              int64               `json:"seq" doc:"Of the last event in its log: the since of a stream that continues from here."`
 	Viewers          int                 `json:"viewers"`
-	CurrentRound     *currentRoundView   `json:"current_round,omitempty" doc:"The last round opened; only in the answer for one match."`
+	CurrentRound     *currentRoundView   `json:"current_round,omitempty" doc:"The last round opened; only in the answer for one match and among the live matches of the lobby."`
 	OpenVote         *matchVoteView      `json:"open_vote,omitempty" doc:"The vote of spectators that is open now."`
 }
 
@@ -139,6 +139,22 @@ func (mv *matchViews) one(m visibility.Match) matchView {
 		}
 	}
 	return v
+}
+
+// current returns the views of matches with their last rounds.
+func (mv *matchViews) current(ctx context.Context, matches ...visibility.Match) ([]matchView, error) {
+	rounds, err := mv.visible.LastRounds(ctx, matches...)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]matchView, len(matches))
+	for i, m := range matches {
+		views[i] = mv.one(m)
+		if round, ok := rounds[m.ID]; ok {
+			views[i].CurrentRound = viewCurrentRound(round, m.Settings.TimeLimit)
+		}
+	}
+	return views, nil
 }
 
 // page returns a page of matches.

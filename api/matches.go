@@ -123,17 +123,11 @@ func (h *matchHandlers) current(ctx context.Context, id string) (matchView, erro
 	if err != nil {
 		return matchView{}, err
 	}
-	v := h.views.one(m)
-	if m.Round > 0 {
-		rounds, err := h.visible.Rounds(ctx, m)
-		if err != nil {
-			return matchView{}, err
-		}
-		if n := len(rounds); n > 0 {
-			v.CurrentRound = viewCurrentRound(rounds[n-1], m.Settings.TimeLimit)
-		}
+	views, err := h.views.current(ctx, m)
+	if err != nil {
+		return matchView{}, err
 	}
-	return v, nil
+	return views[0], nil
 }
 
 type endMatchInput struct {

@@ -107,6 +107,9 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 			_, _, err := s.Agents.Agents(ctx, arena.AgentFilter{OwnerID: owner}, first)
 			return err
 		},
+		"last rounds": func(ctx context.Context) error {
+			return second(s.Matches.RoundsAt(ctx, map[string]int{match: 1, "m_0000000008": 2}))
+		},
 		"recent tasks": func(ctx context.Context) error {
 			return second(s.Packs.RecentTasks(ctx, arena.Match{ID: match, League: league, Seats: []arena.Seat{{AgentID: agent}, {AgentID: "ag_8"}}}))
 		},

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -314,6 +315,25 @@ func (s *Matches) Rounds(ctx context.Context, matchID string) ([]arena.Round, er
 		rounds = append(rounds, r.Round)
 	}
 	return rounds, s.wrap(err, "read rounds of match %s", matchID)
+}
+
+// RoundsAt returns a round of each of some matches, by their ids; at has the
+// numbers of the rounds. One that there is not is left out.
+func (s *Matches) RoundsAt(ctx context.Context, at map[string]int) (map[string]arena.Round, error) {
+	if len(at) == 0 {
+		return nil, nil
+	}
+	var c db.Clauses
+	var each []string
+	for id, no := range at {
+		each = append(each, "r.match_id = "+c.Arg(id)+" AND r.no = "+c.Arg(no))
+	}
+	rows, err := roundTable.All(ctx, s.reader, " WHERE "+strings.Join(each, " OR "), c.Args...)
+	rounds := map[string]arena.Round{}
+	for _, r := range rows {
+		rounds[r.MatchID] = r.Round
+	}
+	return rounds, s.wrap(err, "read a round of each of %d matches", len(at))
 }
 
 // VoteUntil returns when the vote of spectators on a round ends, or the zero

@@ -66,6 +66,17 @@ func (m Match) showsPrompts() bool {
 		!slices.ContainsFunc(m.Seats, func(s arena.Seat) bool { return s.Name == arena.DeletedAgent })
 }
 
+// shown returns a visible round without what is not visible of it.
+func (m Match) shown(round arena.Round) arena.Round {
+	if !m.showsPrompts() {
+		round.Turn.Prompts = nil
+	}
+	if !m.closed(round.No) {
+		round.ClosedAt = time.Time{}
+	}
+	return round
+}
+
 // ClosedRound is a round that spectators have seen close, with all answers to
 // it.
 type ClosedRound struct {

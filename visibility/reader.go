@@ -17,6 +17,9 @@ type Store interface {
 	Match(ctx context.Context, id string) (arena.Match, error)
 	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error)
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
+	// RoundsAt returns a round of each of some matches, by their ids; at has the
+	// numbers of the rounds.
+	RoundsAt(ctx context.Context, at map[string]int) (map[string]arena.Round, error)
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
 	Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error)
 	LostRounds(ctx context.Context, f arena.LossFilter, p arena.Page) ([]arena.LostRound, string, error)
@@ -80,12 +83,29 @@ func (r *Reader) Rounds(ctx context.Context, m Match) ([]arena.Round, error) {
 		return nil, err
 	}
 	rounds = rounds[:min(len(rounds), m.Round)]
-	for i := range rounds {
-		if !m.showsPrompts() {
-			rounds[i].Turn.Prompts = nil
+	for i, round := range rounds {
+		rounds[i] = m.shown(round)
+	}
+	return rounds, nil
+}
+
+// LastRounds returns the last round of each match that was visible when the
+// match was read, as Rounds does, by the ids of the matches. A match before its
+// first round has none.
+func (r *Reader) LastRounds(ctx context.Context, matches ...Match) (map[string]arena.Round, error) {
+	at := map[string]int{}
+	for _, m := range matches {
+		if m.Round > 0 {
+			at[m.ID] = m.Round
 		}
-		if !m.closed(rounds[i].No) {
-			rounds[i].ClosedAt = time.Time{}
+	}
+	rounds, err := r.store.RoundsAt(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range matches {
+		if round, ok := rounds[m.ID]; ok {
+			rounds[m.ID] = m.shown(round)
 		}
 	}
 	return rounds, nil

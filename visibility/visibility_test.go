@@ -50,6 +50,16 @@ func (s *memory) Rounds(context.Context, string) ([]arena.Round, error) {
 	return slices.Clone(s.rounds), nil
 }
 
+func (s *memory) RoundsAt(_ context.Context, at map[string]int) (map[string]arena.Round, error) {
+	found := map[string]arena.Round{}
+	for _, round := range s.rounds {
+		if round.No == at[s.m.ID] {
+			found[s.m.ID] = round
+		}
+	}
+	return found, nil
+}
+
 func (s *memory) Answers(context.Context, string) ([]arena.Answer, error) { return s.answers, nil }
 
 func (s *memory) VoteUntil(_ context.Context, _ string, round int) (time.Time, error) {
@@ -142,6 +152,10 @@ func TestReader_ClosedRounds(t *testing.T) {
 				if diff := cmp.Diff(s.rounds, rounds); diff != "" || err != nil {
 					t.Errorf("rounds (-want +got):\n%s%v", diff, err)
 				}
+				last, err := r.LastRounds(t.Context(), m)
+				if diff := cmp.Diff(map[string]arena.Round{m.ID: s.rounds[1]}, last); diff != "" || err != nil {
+					t.Errorf("last rounds (-want +got):\n%s%v", diff, err)
+				}
 				closed, err := r.ClosedRounds(t.Context(), m)
 				if diff := cmp.Diff([]visibility.ClosedRound{{Round: s.rounds[0], Answers: s.answers[:1]}}, closed); diff != "" || err != nil {
 					t.Errorf("closed rounds (-want +got):\n%s%v", diff, err)
@@ -198,6 +212,10 @@ func TestReader_snapshot(t *testing.T) {
 	s.answers = []arena.Answer{{Round: 1}, {Round: 2}}
 	s.verdicts = []arena.Verdict{{Round: 1}, {Round: 2}}
 	rounds, err := r.Rounds(t.Context(), m)
+	last, lastErr := r.LastRounds(t.Context(), m)
+	if diff := cmp.Diff(map[string]arena.Round{m.ID: {No: 1}}, last); diff != "" || lastErr != nil {
+		t.Errorf("last rounds (-want +got):\n%s%v", diff, lastErr)
+	}
 	if diff := cmp.Diff([]arena.Round{{No: 1}}, rounds); diff != "" || err != nil {
 		t.Errorf("rounds (-want +got):\n%s%v", diff, err)
 	}
