@@ -82,8 +82,9 @@ type Handlers struct {
 	Stream Inbound
 	// JWKS serves GET /.well-known/jwks.json.
 	JWKS http.Handler
-	// UI serves GET of every path outside the API.
-	UI http.Handler
+	// UI returns what serves GET of every path outside the API, given the API,
+	// whose answers its pages carry.
+	UI func(api http.Handler) http.Handler
 	// SDK serves GET of /sdk/ and the paths below it. It writes nothing when it
 	// returns an error.
 	SDK func(http.ResponseWriter, *http.Request) error
@@ -154,6 +155,7 @@ type API struct {
 	accounts    Accounts // identifies callers
 	handlers    Handlers
 	quotas      *quota.Set
+	ui          http.Handler
 	engine      *gin.Engine
 	huma        huma.API
 	crossOrigin http.CrossOriginProtection // rejects requests of other sites in browsers that would add a cookie
@@ -242,6 +244,7 @@ func New(o Options) (*API, error) {
 		resources: newResources(o), accounts: o.Services.Accounts, handlers: o.Handlers, quotas: o.Quotas, engine: gin.New(),
 		dear: make(chan struct{}, dearAtOnce), now: o.Now, log: o.Logger,
 	}
+	a.ui = o.Handlers.UI(a)
 	if err := a.engine.SetTrustedProxies(o.Site.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("api: trusted proxies: %w", err)
 	}
@@ -311,7 +314,7 @@ func (a *API) noRoute(c *gin.Context) {
 		return
 	}
 	setPageHeaders(c)
-	a.forward(c, a.handlers.UI)
+	a.forward(c, a.ui)
 }
 
 // serveFile serves a path of what authors install from this arena.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -234,11 +235,32 @@ func TestAPI_traffic(t *testing.T) {
 			w.do("GET", "/", "", nil, "X-Forwarded-For", one(0)).is(200)
 		})
 	}
+	t.Run("answers in a page", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, func(o *parts) {
+			o.Limits = quota.Limits{AddressPerMinute: 2}
+			o.Site.TrustedProxies = []string{"192.0.2.1"}
+			o.Handlers.UI = func(api http.Handler) http.Handler { // as package web does
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					read := httptest.NewRequestWithContext(r.Context(), http.MethodGet, "/v1/leagues", http.NoBody)
+					read.RemoteAddr = r.RemoteAddr
+					api.ServeHTTP(w, read)
+				})
+			}
+		})
+		if got, want := ask(w, 5, "/leagues", one), (map[int]int{200: 2, 429: 3}); !maps.Equal(got, want) {
+			t.Errorf("pages: %v, want %v", got, want)
+		}
+		w.do("GET", "/v1/leagues", "", nil, "X-Forwarded-For", one(0)).is(429)
+		w.do("GET", "/v1/leagues", "", nil, "X-Forwarded-For", "203.0.113.10").is(200)
+	})
 	t.Run("bytes", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, func(o *parts) {
 			o.Limits = quota.Limits{BytesPerMinute: 60_000}
-			o.Handlers.UI = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 30_000)) })
+			o.Handlers.UI = func(http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 30_000)) })
+			}
 		})
 		w.do("POST", "/agentprotocol", "", strings.Repeat(" ", 60_000)).is(200)
 		w.do("POST", "/agentprotocol", "", strings.Repeat(" ", 60_000)).is(429)

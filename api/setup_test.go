@@ -135,7 +135,7 @@ func testOptions(t testing.TB) parts {
 	return parts{db: &store.Store{}, SignupMode: account.SignupOpen, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Rehearse: noRehearsal, Publisher: &publisher{}, Options: Options{
 		Handlers: Handlers{
 			Tasks:  fakeTasks{},
-			Stream: inbound{says("stream")}, JWKS: says("jwks"), UI: says("page"),
+			Stream: inbound{says("stream")}, JWKS: says("jwks"), UI: func(http.Handler) http.Handler { return says("page") },
 			SDK:       serveSDKList,
 			Program:   download.New("https://arena.example", "").Serve,
 			Protocols: map[string]Inbound{arena.ProtocolAgora: inbound{says("agora")}, arena.ProtocolEnvelope: inbound{says("relay")}, arena.ProtocolAgentProtocol: inbound{says("message")}, arena.ProtocolA2A: inbound{says("a2a")}},

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agora-arena/arena/api/card"
 	"github.com/agora-arena/arena/arena"
@@ -27,6 +29,7 @@ type pages struct {
 		SeasonEntrants(ctx context.Context, league string, no int) (arena.Season, error)
 	}
 	url string // public
+	now func() time.Time
 	log *slog.Logger
 }
 
@@ -35,6 +38,9 @@ type pageRows struct {
 	*store.Agents
 	*store.Leagues
 }
+
+// handler serves the app, whose pages carry answers of the API.
+func (p pages) handler(api http.Handler) http.Handler { return web.Handler(p.lookup, api, p.now) }
 
 // lookup is the web.Lookup of the app. A route whose rows cannot be read
 // exists: the app shows the failure.

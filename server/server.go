@@ -48,7 +48,6 @@ import (
 	"github.com/agora-arena/arena/stream/ingest"
 	"github.com/agora-arena/arena/stream/ws"
 	"github.com/agora-arena/arena/visibility"
-	"github.com/agora-arena/arena/web"
 )
 
 // Server is one node of an arena.
@@ -345,7 +344,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 	if err != nil {
 		return err
 	}
-	ui := pages{matches: s.visible, rows: pageRows{s.store.Agents, s.store.Leagues}, url: s.url, log: s.log}
+	ui := pages{matches: s.visible, rows: pageRows{s.store.Agents, s.store.Leagues}, url: s.url, now: s.now, log: s.log}
 	open := visibility.NewVotes(s.visible, engine.JudgeInput)
 	votes := vote.New(open, s.store.Matches, s.cfg.sharedNetworks(), s.now)
 	packages, err := sdk.New(s.url)
@@ -360,7 +359,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		},
 		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches, Votes: votes, Games: s.games},
 		Handlers: api.Handlers{
-			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), SDK: packages.Serve, Program: download.New(s.url, s.cfg.DownloadDir).Serve, Tasks: s.tasks, Protocols: s.handlers(),
+			Stream: streams, JWKS: s.keys.JWKS(), UI: ui.handler, SDK: packages.Serve, Program: download.New(s.url, s.cfg.DownloadDir).Serve, Tasks: s.tasks, Protocols: s.handlers(),
 		},
 		Matches:    api.MatchOptions{Visible: s.visible, Viewers: s.hub.Viewers, Record: s.record, Card: cards.Draw, Notation: s.notation},
 		VoteSecret: voterKey,

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"io/fs"
 	"net/http"
 	"path"
@@ -56,30 +57,36 @@ type Lookup func(ctx context.Context, path string) (p Preview, exists bool)
 // Every other path without a file extension gets the same page with status
 // 404, which shows that there is no such page; a file that is not there is 404.
 // A binary built without the page answers every route with a page that says
-// how to build it. lookup may be nil.
+// how to build it. A route carries what api answers to its first reads, with the
+// time. lookup and api may be nil; without api, now may be too.
 //
 // Only GET and HEAD are answered; anything else is 405. The handler sets no
 // policy headers beside X-Content-Type-Options.
-func Handler(lookup Lookup) http.Handler {
+func Handler(lookup Lookup, api http.Handler, now func() time.Time) http.Handler {
 	files, err := fs.Sub(built, "dist")
 	if err != nil { // only for an invalid name, and "dist" is valid
 		files = built
 	}
-	return newHandler(files, placeholder, lookup)
+	return newHandler(files, placeholder, lookup, api, now)
 }
 
 type handler struct {
 	files       fs.FS
 	placeholder []byte // shown instead of a missing index.html
 	lookup      Lookup
+	api         http.Handler
+	now         func() time.Time
 	links       map[string][]string // of each page
 }
 
-func newHandler(files fs.FS, placeholder []byte, lookup Lookup) http.Handler {
+func newHandler(files fs.FS, placeholder []byte, lookup Lookup, api http.Handler, now func() time.Time) http.Handler {
 	if lookup == nil {
 		lookup = func(context.Context, string) (Preview, bool) { return Preview{}, true }
 	}
-	return &handler{files: files, placeholder: placeholder, lookup: lookup, links: pageLinks(files)}
+	if api == nil {
+		api = http.NotFoundHandler()
+	}
+	return &handler{files: files, placeholder: placeholder, lookup: lookup, api: api, now: now, links: pageLinks(files)}
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -170,21 +177,31 @@ func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
 	if exists {
 		preview, exists = h.lookup(r.Context(), r.URL.Path)
 	}
+	var first map[string]json.RawMessage
+	if exists {
+		first = h.answers(r, reads)
+	}
 	body, err := h.read(name)
 	switch {
 	case err != nil:
 		body = h.placeholder
-	case preview.Title != "":
-		body = preview.into(body)
+	case preview.Title != "" || len(first) > 0:
+		body = h.carry(preview.into(body), first)
 	case exists:
 		body = h.choose(w, r, name, body)
 	}
+	header := w.Header()
 	if exists {
-		h.preload(w.Header(), page, reads)
+		for _, link := range h.links[page] {
+			header.Add("Link", link)
+		}
+		if len(first) > 0 {
+			// A browser that goes back shows even what it should ask for anew.
+			header.Set("Cache-Control", "no-store")
+		}
 		h.serve(w, r, name, body)
 		return
 	}
-	header := w.Header()
 	header.Set("Content-Type", contentType(name))
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")
@@ -198,9 +215,10 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, name string, bod
 	header := w.Header()
 	header.Set("Content-Type", contentType(name))
 	header.Set("X-Content-Type-Options", "nosniff")
-	if strings.HasPrefix(name, assetPrefix) {
+	switch {
+	case strings.HasPrefix(name, assetPrefix):
 		header.Set("Cache-Control", cacheForever)
-	} else {
+	case header.Get("Cache-Control") == "":
 		sum := sha256.Sum256(body)
 		tag := `"` + hex.EncodeToString(sum[:12]) + `"`
 		if header.Get("Content-Encoding") == "" {

@@ -78,7 +78,7 @@ func TestHandler_Serves(t *testing.T) {
 		"dot file":               {"/.gitkeep", "", "no-store", "", 404},
 		"climbs out of the tree": {"/../embed.go", "", "no-store", "", 404},
 	}
-	h := newHandler(builtFiles(), []byte(testHolder), nil)
+	h := newHandler(builtFiles(), []byte(testHolder), nil, nil, nil)
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +108,7 @@ func TestHandler_NoSuchPage(t *testing.T) {
 	t.Parallel()
 	h := newHandler(builtFiles(), nil, func(_ context.Context, path string) (Preview, bool) {
 		return Preview{}, path != "/a/ag_none"
-	})
+	}, nil, nil)
 	for target, want := range map[string]int{
 		"/": 200, "/m/m_1": 200, "/a/ag_1": 200, "/a/ag_1/": 200, "/compare?agents=ag_1,ag_2": 200, "/console/agents/ag_1": 200,
 		"/nonsense": 404, "/m": 404, "/m/m_1/x": 404, "/leaguesx": 404, "/a/ag_none": 404,
@@ -145,25 +145,18 @@ func TestRoutes_App(t *testing.T) {
 	}
 }
 
-// A page's own chunks, and what it reads first, are asked for before the app runs.
+// A page's own chunks are asked for before the app runs.
 func TestHandler_Preloads(t *testing.T) {
 	t.Parallel()
-	h := newHandler(builtFiles(), nil, func(_ context.Context, path string) (Preview, bool) { return Preview{}, path != "/a/ag_none" })
+	h := newHandler(builtFiles(), nil, func(_ context.Context, path string) (Preview, bool) { return Preview{}, path != "/a/ag_none" }, nil, nil)
 	for target, want := range map[string][]string{
-		"/":           {"</v1/lobby>; rel=preload; as=fetch; crossorigin"},
-		"/index.html": {"</v1/lobby>; rel=preload; as=fetch; crossorigin"},
-		"/m/m_1":      {"</v1/matches/m_1>; rel=preload; as=fetch; crossorigin"},
-		"/m/a%3E%20b": {"</v1/matches/a%3E%20b>; rel=preload; as=fetch; crossorigin"},
 		"/l/trivia/seasons/2?view=ratings": {
 			"</assets/league.js>; rel=modulepreload; crossorigin",
 			"</assets/league.css>; rel=preload; as=style; crossorigin",
 			"</assets/shared.js>; rel=modulepreload; crossorigin",
 			"</assets/shared.css>; rel=preload; as=style; crossorigin",
-			"</v1/leagues/trivia>; rel=preload; as=fetch; crossorigin",
-			"</v1/leagues/trivia/standings>; rel=preload; as=fetch; crossorigin",
-			"</v1/leagues/trivia/seasons>; rel=preload; as=fetch; crossorigin",
 		},
-		"/console/agents/ag_1": nil, "/a/ag_none": nil, "/nonsense": nil, "/assets/index-a1b2c3.js": nil,
+		"/": nil, "/m/m_1": nil, "/console/agents/ag_1": nil, "/a/ag_none": nil, "/nonsense": nil, "/assets/index-a1b2c3.js": nil,
 	} {
 		if diff := cmp.Diff(want, get(t, h, http.MethodGet, target, nil).Header.Values("Link")); diff != "" {
 			t.Errorf("Link of %s (-want +got):\n%s", target, diff)
@@ -191,7 +184,7 @@ func TestHandler_Compressed(t *testing.T) {
 			return Preview{Title: "A match"}, true
 		}
 		return Preview{}, true
-	})
+	}, nil, nil)
 	for name, tt := range map[string]struct {
 		target, accept, ranged string
 		coding, body, vary     string
@@ -242,7 +235,7 @@ func TestHandler_Compressed(t *testing.T) {
 
 func TestHandler_AsksAgain(t *testing.T) {
 	t.Parallel()
-	h := newHandler(builtFiles(), nil, nil)
+	h := newHandler(builtFiles(), nil, nil, nil, nil)
 	first := get(t, h, http.MethodGet, "/m/m_1", nil)
 	tag := first.Header.Get("ETag")
 	if tag == "" {
@@ -256,7 +249,7 @@ func TestHandler_AsksAgain(t *testing.T) {
 
 func TestHandler_Methods(t *testing.T) {
 	t.Parallel()
-	h := newHandler(builtFiles(), nil, nil)
+	h := newHandler(builtFiles(), nil, nil, nil, nil)
 	if res := get(t, h, http.MethodPost, "/", nil); res.StatusCode != http.StatusMethodNotAllowed || res.Header.Get("Allow") != "GET, HEAD" {
 		t.Errorf("POST = %d, Allow %q", res.StatusCode, res.Header.Get("Allow"))
 	}
@@ -268,7 +261,7 @@ func TestHandler_Methods(t *testing.T) {
 
 func TestHandler_NotBuilt(t *testing.T) {
 	t.Parallel()
-	h := newHandler(fstest.MapFS{".gitkeep": {}}, []byte(testHolder), nil)
+	h := newHandler(fstest.MapFS{".gitkeep": {}}, []byte(testHolder), nil, nil, nil)
 	for _, target := range []string{"/", "/m/m_1", "/index.html"} {
 		res := get(t, h, http.MethodGet, target, nil)
 		if body := readAll(t, res); res.StatusCode != http.StatusOK || body != testHolder {
@@ -281,7 +274,7 @@ func TestHandler_Embedded(t *testing.T) {
 	t.Parallel()
 	// Whether the page was built or not, the root answers with HTML that
 	// names the arena.
-	res := get(t, Handler(nil), http.MethodGet, "/", nil)
+	res := get(t, Handler(nil, nil, nil), http.MethodGet, "/", nil)
 	if body := readAll(t, res); res.StatusCode != http.StatusOK || !strings.Contains(body, "Agora Arena") {
 		t.Errorf("root = %d with body %q", res.StatusCode, body)
 	}

@@ -3,7 +3,6 @@ package web
 import (
 	"encoding/json"
 	"io/fs"
-	"net/http"
 	"slices"
 	"strings"
 )
@@ -69,15 +68,4 @@ func filesOf(manifest map[string]chunk, entry string, known []string) []string {
 		known = filesOf(manifest, name, known)
 	}
 	return known
-}
-
-// preload names in the header what a page will ask for: its chunks, and what
-// it reads first.
-func (h *handler) preload(header http.Header, page string, reads []string) {
-	for _, link := range h.links[page] {
-		header.Add("Link", link)
-	}
-	for _, read := range reads {
-		header.Add("Link", "<"+read+">; rel=preload; as=fetch; crossorigin")
-	}
 }

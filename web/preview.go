@@ -9,8 +9,11 @@ import (
 )
 
 // into writes the preview into the head of the page: its title, and what
-// readers of Open Graph (ogp.me) look for.
+// readers of Open Graph (ogp.me) look for. A page without a preview stays as it is.
 func (p Preview) into(page []byte) []byte {
+	if p.Title == "" {
+		return page
+	}
 	title := html.EscapeString(p.Title)
 	before, after, found := bytes.Cut(page, []byte("<title>"))
 	_, after, closed := bytes.Cut(after, []byte("</title>"))

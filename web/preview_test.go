@@ -19,7 +19,7 @@ func TestHandler_Preview(t *testing.T) {
 			Title: `</title><script>alert(1)</script> "v" 'x' & \u202eevil`, Description: `" onload="alert(1)`,
 			Image: "https://arena.example/v1/matches/m_1/card.png", Width: 1200, Height: 630,
 		}, true
-	})
+	}, nil, nil)
 	page := func(path string) string {
 		res := get(t, h, http.MethodGet, path, nil)
 		body, err := io.ReadAll(res.Body)

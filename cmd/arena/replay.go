@@ -110,7 +110,7 @@ func replayHandler(path string) http.Handler {
 		http.ServeFile(w, r, path)
 	})
 	mux.HandleFunc("/v1/", http.NotFound)
-	mux.Handle("/", web.Handler(nil))
+	mux.Handle("/", web.Handler(nil, nil, nil))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", replayPolicy)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
