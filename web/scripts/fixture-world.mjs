@@ -263,22 +263,12 @@ export function history(a, slug, now, n = 60) {
   return points;
 }
 
-/** Where a game stands, as a single match has it. */
-function positionOf(seen) {
-  const at = seen.findLast((e) => e.state);
+/** The last round opened, as a single match and the live ones of the lobby have it. */
+function roundOf(seen) {
   const opened = seen.findLast((e) => e.type === 'round_started');
-  return at
-    ? {
-        current_round: {
-          round: opened.round,
-          task: opened.task,
-          started_at: opened.ts,
-          deadline: opened.deadline,
-          closed: at !== opened,
-          state: at.state,
-        },
-      }
-    : {};
+  if (!opened) return {};
+  const { seq: _seq, match_id: _match, type: _type, time_limit_seconds: _limit, ts, ...round } = opened;
+  return { current_round: { ...round, started_at: ts, closed: seen.some((e) => e.type === 'round_closed' && e.round === round.round) } };
 }
 
 /** The Match object of a log as it stands at now. */
@@ -319,7 +309,7 @@ export function matchOf(log, now) {
     ...(started ? { started_at: started.ts } : {}),
     ...(end || gone ? { finished_at: last.ts } : {}),
     ...(gone ? { void_reason: gone.reason, void_code: gone.void_code } : {}),
-    ...positionOf(seen),
+    ...roundOf(seen),
     seq: last.seq,
     viewers: end || gone || !started ? 0 : 3 + (hash(first.match_id) % 40),
   };

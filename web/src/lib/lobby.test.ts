@@ -47,6 +47,20 @@ describe('the lists of matches', () => {
     expect(finished.recent[0]!.seats[0]).toMatchObject({ points: 4, place: 1, rating_delta: 18.244 });
   });
 
+  it('knows the round of a live match, so that a stage can show it at once', () => {
+    const [live] = at('round_started').reduce(applyToLists, emptyLists).live;
+    const opened = log.find((e) => e.type === 'round_started')!;
+    expect(live).toMatchObject({ time_limit_seconds: opened.time_limit_seconds });
+    expect(live!.current_round).toMatchObject({
+      round: 1,
+      task: opened.task,
+      started_at: opened.ts,
+      deadline: opened.deadline,
+      closed: false,
+    });
+    expect(at('round_closed').reduce(applyToLists, emptyLists).live[0]!.current_round).toEqual({ ...live!.current_round, closed: true });
+  });
+
   it('knows the format of a match that it first heard of when it started, and who is out', () => {
     const log = readFileSync('src/lib/fixtures/elimination.jsonl', 'utf8')
       .trim()

@@ -65,9 +65,9 @@ function change(known: Match | undefined, id: string, e: ArenaEvent): Match | un
         seats: seated(e.seats, known?.seats),
       };
     case 'round_started':
-      return known && { ...known, round: e.round ?? known.round, ...positioned(e.state) };
+      return known && { ...known, round: e.round ?? known.round, ...opened(e), ...positioned(e.state) };
     case 'round_closed':
-      return known && { ...known, seats: scored(known.seats, e.standings), ...positioned(e.state) };
+      return known && { ...known, seats: scored(known.seats, e.standings), ...closed(known), ...positioned(e.state) };
     case 'match_finished':
       return (
         known && {
@@ -111,6 +111,14 @@ function blank(id: string, ts: string): Match {
     viewers: 0,
   };
 }
+
+/** The open round as a snapshot has it. */
+function opened(e: Extract<ArenaEvent, { type: 'round_started' }>): Partial<Match> {
+  const { seq: _seq, match_id: _id, type: _type, ts: started_at, round, time_limit_seconds, ...of } = e;
+  return round ? { time_limit_seconds, current_round: { ...of, round, started_at, closed: false } } : {};
+}
+
+const closed = ({ current_round: now }: Match): Partial<Match> => (now ? { current_round: { ...now, closed: true } } : {});
 
 const positioned = (state: unknown) => (state === undefined ? {} : { position: state });
 

@@ -1,12 +1,13 @@
 import { match as fetchMatch } from '../api/arena';
 import { ApiError } from '../api/client';
-import type { ArenaEvent } from '../api/contract';
+import type { ArenaEvent, Match } from '../api/contract';
 import { contact } from '../contact';
 import { FrameQueue } from '../frame';
 import { Stream, type Link } from '../stream';
 import type { Source } from './playback.svelte';
 import { Recording } from './recording';
-import { emptyMatch, fromSnapshot, unread, type MatchState } from './state';
+import { emptyMatch, fromSnapshot, type MatchState } from './state';
+import { unread } from './unread';
 
 /** If the log has not been read to its end by then, what there is of it is shown. */
 const CATCH_UP_MS = 1_500;
@@ -30,6 +31,7 @@ export class LiveMatch implements Source {
 
   readonly id: string;
   readonly #early: boolean;
+  readonly #first: Match | undefined;
   #target = Number.POSITIVE_INFINITY;
   #stream: Stream | undefined;
   #queue = new FrameQueue<ArenaEvent>((events) => this.#apply(events));
@@ -37,11 +39,13 @@ export class LiveMatch implements Source {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
 
-  /** early: what the snapshot knows is shown while the log is read. */
-  constructor(id: string, early = true) {
+  /** first: the snapshot, if it is known; it is shown at once. early: what the snapshot knows is shown while the log is read. */
+  constructor(id: string, { first, early = true }: { first?: Match; early?: boolean } = {}) {
     this.id = id;
     this.#early = early;
+    this.#first = first;
     this.recording = new Recording(emptyMatch(id));
+    if (first) this.state = unread(first);
   }
 
   get growing(): boolean {
@@ -64,7 +68,7 @@ export class LiveMatch implements Source {
 
   async #load(): Promise<void> {
     try {
-      const snapshot = await fetchMatch(this.id, this.#abort.signal);
+      const snapshot = this.#first ?? (await fetchMatch(this.id, this.#abort.signal));
       this.error = undefined;
       this.recording = new Recording(fromSnapshot(snapshot));
       this.#target = snapshot.seq;

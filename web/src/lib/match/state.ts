@@ -208,27 +208,11 @@ export function fromSnapshot(m: Match): MatchState {
   };
 }
 
-/** A running duel of questions as its snapshot tells it, to be drawn while its log is read; undefined for other matches, whose stages need the log. */
-export function unread(m: Match): MatchState | undefined {
-  const now = m.current_round;
-  if (m.status !== 'running' || m.seats.length !== 2 || m.game || !now || now.debate) return undefined;
-  const round: Round = {
-    no: now.round,
-    task: now.task,
-    limitSeconds: m.time_limit_seconds,
-    startedAt: now.started_at,
-    deadline: now.deadline,
-    interrupted: now.interrupted ?? false,
-    ...(now.closed ? { closedAt: now.started_at } : {}),
-    revealed: false,
-    ballots: [],
-    lanes: {},
-    standings: [],
-  };
-  return { ...fromSnapshot(m), rounds: [round], unread: true };
-}
-
 export const isOver = (m: MatchState): boolean => m.status === 'finished' || m.status === 'void' || m.status === 'cancelled';
+
+/** The seats that play a round, in seat order; before its log is read those still in the match. */
+export const playersOf = (m: MatchState, round: Round | undefined): string[] =>
+  !round ? [...m.order] : m.order.filter((id) => (m.unread ? m.seats[id]?.state === 'active' : round.lanes[id]));
 
 export const lastRound = (m: MatchState): Round | undefined => m.rounds[m.rounds.length - 1];
 
