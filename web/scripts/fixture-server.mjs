@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { calibration, firstMover, gameTally, losses, opponents, results, topics, uptime } from './fixture-agent.mjs';
 import { history, matchOf, world } from './fixture-world.mjs';
 
@@ -84,7 +85,8 @@ function part(w, url, items) {
 function route(w, url) {
   const now = w.clock();
   const [, , kind, id, more, sub] = url.pathname.split('/').map(decodeURIComponent);
-  const matches = () => [...w.logs.values()].map((l) => matchOf(l, now)).sort((a, b) => b.created_at.localeCompare(a.created_at));
+  const whole = () => [...w.logs.values()].map((l) => matchOf(l, now)).sort((a, b) => b.created_at.localeCompare(a.created_at));
+  const matches = () => whole().map(({ current_round: _round, ...m }) => m);
   const agent = w.agents.find((a) => a.agent_id === id);
   if (kind === 'leagues' && !id) return list(w.leagues);
   if (kind === 'leagues' && w.leagues.some((l) => l.slug === id)) {
@@ -125,7 +127,7 @@ function route(w, url) {
   if (kind === 'lobby') {
     const of = (status) => matches().filter((m) => m.status === status);
     return {
-      live: of('running'),
+      live: whole().filter((m) => m.status === 'running'),
       next: of('scheduled'),
       recent: of('finished'),
       ratings: {},
@@ -170,6 +172,27 @@ function route(w, url) {
 }
 
 const ofGames = (w, slug) => w.games.includes(slug);
+
+/** What pages read first, from the table of the server. */
+const FIRST = [
+  ...readFileSync(new URL('../routes.go', import.meta.url), 'utf8').matchAll(/MustCompile\(`(.+)`\), "\w*", \[\]string\{(.+)\}\}/g),
+].map(([, pattern, reads]) => ({ pattern: new RegExp(pattern), reads: JSON.parse(`[${reads}]`) }));
+
+/** A page with the answers to what it reads first, as ../first.go makes it. */
+function carry(w, path, page) {
+  const { pattern, reads } = FIRST.find((f) => f.pattern.test(path)) ?? { reads: [] };
+  const groups = pattern?.exec(path) ?? [];
+  const answers = {};
+  let last;
+  for (const read of reads) {
+    if (read.includes('$2') && !groups[2]) continue;
+    const address = read.replace('$1', groups[1]).replace('$2', groups[2]).replace('{league}', last?.league);
+    last = route(w, new URL(address, 'http://local'));
+    if (last) answers[address] = last;
+  }
+  const block = JSON.stringify({ date: new Date(w.clock()), answers }).replaceAll('<', '\\u003c');
+  return page.replace('</body>', () => `<script type="application/json" id="first">${block}</script></body>`);
+}
 
 function standings(w, slug) {
   const games = ofGames(w, slug);
@@ -251,7 +274,7 @@ function stream(w, query, req, socket) {
   socket.on('error', () => clearInterval(timer));
 }
 
-/** Serves dist/ and the world on 127.0.0.1; gives the server, whose stop() ends it at once. */
+/** Serves dist/ and the world on 127.0.0.1, pages with their first answers if the world carries them; gives the server, whose stop() ends it at once. */
 export function serve(port = 0, w = world()) {
   const dist = fileURLToPath(new URL('../dist', import.meta.url));
   const types = {
@@ -266,14 +289,16 @@ export function serve(port = 0, w = world()) {
     api(req, res, () => {
       const path = new URL(req.url, 'http://local').pathname;
       const file = extname(path) && existsSync(dist + path) ? path : path.startsWith('/embed/') ? '/embed.html' : '/index.html';
-      const short = (req.headers['accept-encoding'] ?? '').includes('br') && existsSync(`${dist}${file}.br`);
+      const carries = w.carries && extname(file) === '.html';
+      const short = !carries && (req.headers['accept-encoding'] ?? '').includes('br') && existsSync(`${dist}${file}.br`);
       res.writeHead(200, {
         'content-type': types[extname(file)] ?? 'application/octet-stream',
         'content-security-policy': POLICY,
         'cache-control': file.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
-        ...(short && { 'content-encoding': 'br' }),
+        ...((short || carries) && { 'content-encoding': short ? 'br' : 'gzip' }),
       });
-      res.end(readFileSync(dist + file + (short ? '.br' : '')));
+      const body = readFileSync(dist + file + (short ? '.br' : ''));
+      res.end(carries ? gzipSync(carry(w, path, String(body))) : body);
     }),
   );
   attach(server, (handler) => (api = handler), w);

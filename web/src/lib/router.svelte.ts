@@ -1,3 +1,4 @@
+import { first } from './api/first';
 import { resolve, type Route } from './routes';
 
 // A router for a handful of pages, on the history API.
@@ -26,6 +27,7 @@ class Router {
   }
 
   #read(): void {
+    first.drop();
     this.route = resolve(location.pathname, location.search);
   }
 

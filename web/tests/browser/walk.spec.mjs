@@ -66,6 +66,25 @@ test('an address that does not exist answers 404 with the page', async () => {
   await close();
 });
 
+test('a page brings along what it reads first, as the API answers it', async () => {
+  const match = await until('duel', async () => (await duels('finished'))[0], PATIENCE);
+  const league = `/v1/leagues/${match.league}`;
+  for (const [path, reads] of [
+    ['/', ['/v1/lobby']],
+    [`/m/${match.match_id}`, [`/v1/matches/${match.match_id}`, league]],
+    [`/embed/matches/${match.match_id}`, [`/v1/matches/${match.match_id}`, league]],
+    [`/l/${match.league}`, [league, `${league}/standings`, `${league}/seasons`]],
+    ['/schedule', ['/v1/leagues', '/v1/matches?status=scheduled&order=soonest&limit=40']],
+    ['/console', []],
+  ]) {
+    const page = await fetch(ORIGIN + path, { headers: { authorization: `Bearer ${ADMIN}` } });
+    const [, block] = /<script type="application\/json" id="first">(.*)<\/script>/.exec(await page.text()) ?? [];
+    const { answers } = JSON.parse(block ?? '{"answers":{}}');
+    assert.deepEqual(Object.keys(answers).sort(), reads.toSorted(), path);
+    if (reads[0]?.includes('/matches/')) assert.deepEqual(answers[reads[0]], await api(reads[0]));
+  }
+});
+
 test('the lobby is read in few bytes', async (t) => {
   const bytes = await new Promise((done, fail) =>
     get(`${ORIGIN}/v1/lobby`, { headers: { 'accept-encoding': 'br, gzip' } }, async (res) => {

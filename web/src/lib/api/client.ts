@@ -1,6 +1,7 @@
 import { clock } from '../clock';
 import { contact, isOutage } from '../contact';
 import type { Problem } from './contract';
+import { first } from './first';
 
 /** What is wrong with one field of a request. */
 export type FieldError = NonNullable<Problem['errors']>[number];
@@ -38,8 +39,11 @@ export function url(path: string, query: Query = {}): string {
 /** A read without an answer for this long has failed: the server is stopped, or the way to it is cut. */
 const READ_MS = 20_000;
 
-/** Reads one JSON document. Throws ApiError; an abort passes through as it is. */
-export const get = <T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> => call<T>(url(path, query), {}, signal);
+/** Reads one JSON document, the first time from the page if that brought it along. Throws ApiError; an abort passes through as it is. */
+export const get = async <T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> => {
+  const address = url(path, query);
+  return (first.take(address) as T | undefined) ?? call<T>(address, {}, signal);
+};
 
 /** Sends one JSON document and reads the answer. Throws as get does. */
 export const post = <T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> =>
