@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkPages, counted, grave, id, mapAll, open, SCREENS, until } from './kit/kit.mjs';
-import { shared } from './kit/recording.mjs';
+import { recording, shared } from './kit/recording.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
 const KINDS = {
@@ -44,9 +44,9 @@ test('the row of rounds keeps its cells when the log of a match comes late and i
     },
   );
   await page.clock.install();
-  await go(`/m/${match}`);
+  await go(`/m/${match}?seq=${log.at(-1).seq}`); // a moment is not shown before its log
   await until('the stream', () => stream);
-  await page.clock.fastForward(2_000); // so long a page waits for the log before it shows the snapshot
+  await page.clock.fastForward(2_000); // so long a page waits for all of the log before it shows a part
   await page.locator(id('timeline')).waitFor();
   const cells = page.locator(id('timeline-round'));
   const width = () => cells.first().evaluate((c) => c.getBoundingClientRect().width);
@@ -132,12 +132,11 @@ test('chess has a board of its own, loaded only where it is shown', async () => 
   await close();
 });
 
-test('lists of matches say which move it is, and small stages show the board', async () => {
-  const { page, faults, go, close } = await open('/l/connect-four');
-  await page
-    .locator(id('live-match'), { hasText: /Game \d of 4, move \d+/ })
-    .first()
-    .waitFor();
+test('lists of matches say which move it is, and small stages show the board', async (t) => {
+  const own = await recording(t);
+  const { page, faults, go, close } = await open('/l/connect-four', { origin: own.origin });
+  const live = page.locator(id('live-match'), { hasText: /Game \d of 4, move \d+/ });
+  await until('a move', () => own.pass(500) && live.count()); // a list has no positions: the next event brings one
   await page.setViewportSize({ width: 640, height: 400 });
   await go('/embed/matches/m_live_connect_four');
   await page.locator(`${id('game-small')} ${id('game-board')}[data-kind="grid"]`).waitFor();

@@ -6,7 +6,7 @@ import { FrameQueue } from '../frame';
 import { Stream, type Link } from '../stream';
 import type { Source } from './playback.svelte';
 import { Recording } from './recording';
-import { emptyMatch, fromSnapshot, type MatchState } from './state';
+import { emptyMatch, fromSnapshot, lastRound, type MatchState } from './state';
 import { unread } from './unread';
 
 /** If the log has not been read to its end by then, what there is of it is shown. */
@@ -112,7 +112,9 @@ export class LiveMatch implements Source {
 
   /** Shows what there is of the log, unless the snapshot shows more. */
   #late(): void {
-    if (!this.state?.unread || this.recording.length) return this.#publish();
+    const known = (m: MatchState) => lastRound(m)?.no ?? 0;
+    const more = this.state?.unread && (!this.recording.length || known(this.recording.head) < known(this.state));
+    if (!more) return this.#publish();
     this.#timer = setTimeout(() => this.#late(), CATCH_UP_MS);
   }
 
