@@ -78,7 +78,9 @@ func TestAPI_audit(t *testing.T) {
 			t.Errorf("%s: %d entries, want %d", query, got, want)
 		}
 	}
-	entered := into[struct{ Items []struct{ Names map[string]string } }](w.do("GET", "/v1/admin/audit?action=enter-league", w.admin, nil).is(200))
+	entered := into[struct {
+		Items []struct{ Names map[string]string }
+	}](w.do("GET", "/v1/admin/audit?action=enter-league", w.admin, nil).is(200))
 	if d := cmp.Diff(map[string]string{w.aliceI: "alice", ann: "Ann", "quiz": "League quiz"}, entered.Items[0].Names); d != "" {
 		t.Error(d)
 	}
