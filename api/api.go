@@ -181,6 +181,7 @@ type resources struct {
 	lobby    *lobbyHandlers
 	banner   *bannerHandlers
 	calendar *calendarHandlers
+	feeds    *feedHandlers
 	analysis *analysisHandlers
 	audit    *auditHandlers
 	node     *nodeHandlers
@@ -204,6 +205,7 @@ func games(a *API) *gameHandlers        { return a.games }
 func people(a *API) *peopleHandlers     { return a.people }
 func seasons(a *API) *seasonHandlers    { return a.seasons }
 func calendar(a *API) *calendarHandlers { return a.calendar }
+func feeds(a *API) *feedHandlers        { return a.feeds }
 func node(a *API) *nodeHandlers         { return a.node }
 func analysis(a *API) *analysisHandlers { return a.analysis }
 
@@ -228,6 +230,7 @@ func newResources(o Options) resources {
 		lobby:    &lobbyHandlers{rows: o.Store, visible: o.Matches.Visible, matches: matches, now: now},
 		banner:   &bannerHandlers{rows: o.Store, now: now},
 		calendar: &calendarHandlers{rows: o.Store, now: now},
+		feeds:    &feedHandlers{rows: o.Store, matches: matches, url: o.Site.URL, now: now},
 		analysis: &analysisHandlers{rows: o.Store},
 		audit:    &auditHandlers{rows: o.Store, now: now, log: o.Logger},
 		node:     &nodeHandlers{Node: o.Node, rows: o.Store, visible: o.Matches.Visible, matches: matches, startedAt: o.Now(), now: now, log: o.Logger},

@@ -92,7 +92,7 @@ func matrix() map[string]answers {
 		// Whom an admin has paused, only an admin resumes; this one its owner has.
 		"resume-agent":       mineOrModerated(200),
 		"list-agent-ratings": open(200), "list-agent-matches": open(200), "list-agent-uptime": open(200),
-		"list-agent-opponents": open(200), "get-agent-calibration": open(200), "get-agent-outcomes": open(200), "list-agent-losses": open(200), "list-agent-topics": open(200),
+		"list-agent-opponents": open(200), "get-agent-calibration": open(200), "get-agent-outcomes": open(200), "list-agent-losses": open(200), "get-agent-calendar": open(200), "get-agent-feed": open(200), "get-league-calendar": open(200), "get-league-feed": open(200), "list-agent-topics": open(200),
 		"list-agent-deliveries": mine(200),
 
 		"list-leagues": open(200), "create-league": admins(201), "get-league": open(200), "update-league": organized(200),

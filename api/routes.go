@@ -131,6 +131,8 @@ func routes() []route {
 		{get, "/v1/agents/{id}/outcomes", scopePublic, 200, "get-agent-outcomes", tagAgents, "How its rounds end, by cause", handleOn(history, (*historyHandlers).outcomes), nil},
 		{get, "/v1/agents/{id}/losses", scopePublic, 200, "list-agent-losses", tagAgents, "Rounds that it lost, newest first", handleOn(history, (*historyHandlers).losses), nil},
 		{get, "/v1/agents/{id}/topics", scopePublic, 200, "list-agent-topics", tagAgents, "How often it is right, by topic", handleDear(history, (*historyHandlers).topics), nil},
+		{get, agentCalendarPath, scopePublic, 200, "get-agent-calendar", tagAgents, "What it plays next, as a calendar", handleOn(feeds, (*feedHandlers).agentCalendar), describeText("text/calendar")},
+		{get, agentFeedPath, scopePublic, 200, "get-agent-feed", tagAgents, "Its results as an Atom feed", handleOn(feeds, (*feedHandlers).agentFeed), describeText("application/atom+xml")},
 		{get, "/v1/agents/{id}/deliveries", scopeOwnLog, 200, "list-agent-deliveries", tagAgents, "Every request sent to an agent, newest first", handleOn(history, (*historyHandlers).deliveries), nil},
 
 		{get, "/v1/leagues", scopePublic, 200, "list-leagues", tagLeagues, "Leagues", handleOn(leagues, (*leagueHandlers).list), nil},
@@ -155,6 +157,8 @@ func routes() []route {
 		{post, "/v1/leagues/{slug}/archive", scopeOrganize, 200, "archive-league", tagLeagues, "Take a league out of lists and stop its pairing; its pages stay", leagueAction(arena.ArchiveLeague), nil},
 		{post, "/v1/leagues/{slug}/unarchive", scopeOrganize, 200, "unarchive-league", tagLeagues, "List an archived league again", leagueAction(arena.UnarchiveLeague), nil},
 		{del, "/v1/leagues/{slug}", scopeAdmin, 204, "delete-league", tagLeagues, "Delete a league that never had a match", handleOn(leagues, (*leagueHandlers).remove), nil},
+		{get, leagueCalendarPath, scopePublic, 200, "get-league-calendar", tagLeagues, "What it plays next, as a calendar", handleOn(feeds, (*feedHandlers).leagueCalendar), describeText("text/calendar")},
+		{get, leagueFeedPath, scopePublic, 200, "get-league-feed", tagLeagues, "Its results as an Atom feed", handleOn(feeds, (*feedHandlers).leagueFeed), describeText("application/atom+xml")},
 		{post, "/v1/leagues/{slug}/entries", scopeEnter, 200, "enter-agents", tagLeagues, "Enter many agents, with a result for each", handleOn(leagues, (*leagueHandlers).enterAgents), nil},
 		{put, "/v1/leagues/{slug}/entries/{agent_id}", scopeEnter, 204, "enter-league", tagLeagues, "Enter an agent", handleOn(leagues, (*leagueHandlers).enter), nil},
 		{del, "/v1/leagues/{slug}/entries/{agent_id}", scopeEnter, 204, "withdraw-from-league", tagLeagues, "Withdraw an agent", handleOn(leagues, (*leagueHandlers).withdraw), nil},

@@ -2,6 +2,9 @@ import { words } from './words.svelte';
 
 // The texts about what to watch next, TV mode and following.
 export const texts = {
+  'next.subscribe': 'Subscribe:',
+  'next.subscribe.calendar': 'Calendar',
+  'next.subscribe.feed': 'Results',
   'next.title': 'Watch next',
   'next.in': 'Next in {s} s:',
   'next.stay': 'Stay here',

@@ -2,6 +2,9 @@ import type { texts as en } from './next.en';
 import type { Translation } from './words.svelte';
 
 export const texts: Translation<typeof en> = {
+  'next.subscribe': 'Suscribirse:',
+  'next.subscribe.calendar': 'Calendario',
+  'next.subscribe.feed': 'Resultados',
   'next.title': 'Ver a continuación',
   'next.in': 'A continuación, en {s} s:',
   'next.stay': 'Quedarme aquí',
