@@ -230,7 +230,7 @@ func (w *world) leaks(secret, league, match string, agents ...string) (paths []s
 		}
 		for i, agent := range agents {
 			object := match
-			if strings.HasPrefix(r.path, "/v1/agents") {
+			if strings.Contains(r.path, "/agents/") {
 				object = agent
 			}
 			path := strings.NewReplacer("{id}", object, "{slug}", league).Replace(r.path)

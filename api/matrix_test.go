@@ -251,7 +251,7 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 	case r.id == "prove-key":
 		g := m.keyed(name)
 		return "/v1/agents/" + g.str("agent_id") + "/key", object{"signature": m.sign(g.str("key_challenge"))}
-	case strings.HasPrefix(r.path, "/v1/agents/{id}"):
+	case strings.Contains(r.path, "/agents/{id}"):
 		id := m.agent(m.alice, name, "quiz")
 		if r.id == "resume-agent" {
 			m.do("POST", "/v1/agents/"+id+"/pause", m.alice, nil).is(200)
@@ -281,7 +281,7 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 		replace = append(replace, "{name}", m.do("POST", "/v1/games", m.admin, tossNamed(name)).is(201).str("name"))
 	case strings.HasPrefix(r.path, "/v1/packs/{id}"):
 		replace = append(replace, "{id}", m.do("POST", "/v1/packs?format=jsonl&name="+name, m.admin, questions("a", "b")).is(201).str("pack_id"), "{n}", "1")
-	case strings.HasPrefix(r.path, "/v1/leagues/{slug}"):
+	case strings.Contains(r.path, "/leagues/{slug}"):
 		m.league(name, nil)
 		replace = append(replace, "{slug}", name)
 		for _, before := range m.before(r.id) {

@@ -20,7 +20,7 @@ var routes = []route{
 	{regexp.MustCompile(`^/$`), "", []string{"/v1/lobby"}},
 	{regexp.MustCompile(`^/m/([^/]+)$`), "", []string{"/v1/matches/$1", "/v1/leagues/{league}"}},
 	{regexp.MustCompile(`^/matches$`), "MatchesPage", []string{"/v1/leagues"}},
-	{regexp.MustCompile(`^/schedule$`), "SchedulePage", []string{"/v1/leagues", "/v1/matches?status=scheduled&order=soonest&limit=40"}},
+	{regexp.MustCompile(`^/schedule$`), "SchedulePage", []string{"/v1/leagues", "/v1/matches?status=ready%2Cscheduled&order=soonest&limit=40"}},
 	{regexp.MustCompile(`^/compare$`), "ComparePage", []string{"/v1/leagues"}},
 	{regexp.MustCompile(`^/tv$`), "TvPage", []string{"/v1/lobby"}},
 	{regexp.MustCompile(`^/leagues$`), "LeaguesPage", []string{"/v1/leagues"}},

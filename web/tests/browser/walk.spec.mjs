@@ -74,7 +74,7 @@ test('a page brings along what it reads first, as the API answers it', async () 
     [`/m/${match.match_id}`, [`/v1/matches/${match.match_id}`, league]],
     [`/embed/matches/${match.match_id}`, [`/v1/matches/${match.match_id}`, league]],
     [`/l/${match.league}`, [league, `${league}/standings`, `${league}/seasons`]],
-    ['/schedule', ['/v1/leagues', '/v1/matches?status=scheduled&order=soonest&limit=40']],
+    ['/schedule', ['/v1/leagues', '/v1/matches?status=ready%2Cscheduled&order=soonest&limit=40']],
     ['/console', []],
   ]) {
     const page = await fetch(ORIGIN + path, { headers: { authorization: `Bearer ${ADMIN}` } });
