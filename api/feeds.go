@@ -89,7 +89,7 @@ func (h *feedHandlers) starts(c *ics.Calendar, l arena.League) {
 		return
 	}
 	now := h.now().UTC()
-	what := map[string]string{"season": "new season", "round": "new round"}[string(l.Settings.Options.Starts)]
+	what := map[string]string{"season": "new season", "round": "new round"}[l.Settings.Options.Starts]
 	if what == "" {
 		what = "new match"
 	}

@@ -414,13 +414,16 @@ type AdminAuditCmd struct {
 
 // Run prints one page of the audit log.
 func (c *AdminAuditCmd) Run(app *App, admin *AdminCmd) error {
-	path := "/v1/admin/audit" + c.query()
+	path, filters := "/v1/admin/audit"+c.query(), url.Values{}
 	for name, value := range map[string]string{
 		"find": c.Find, "actor": c.Actor, "action": strings.Join(c.Action, ","), "from": c.From, "to": c.To,
 	} {
 		if value != "" {
-			path += "&" + name + "=" + url.QueryEscape(value)
+			filters.Set(name, value)
 		}
+	}
+	if len(filters) > 0 {
+		path += "&" + filters.Encode()
 	}
 	return admin.call(app, http.MethodGet, path, nil)
 }
