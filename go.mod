@@ -11,6 +11,7 @@ require (
 	github.com/a2aproject/a2a-go v0.3.3
 	github.com/agora-arena/agora-go v0.0.0
 	github.com/alecthomas/kong v1.17.0
+	github.com/arran4/golang-ical v0.3.4
 	github.com/coder/websocket v1.8.15
 	github.com/corentings/chess/v2 v2.3.2
 	github.com/coreos/go-oidc/v3 v3.21.0
@@ -52,7 +53,6 @@ require (
 )
 
 require (
-	github.com/arran4/golang-ical v0.3.4 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/bytedance/gopkg v0.1.3 // indirect
 	github.com/bytedance/sonic v1.15.0 // indirect
