@@ -176,7 +176,7 @@ func (a *agent) answer(ctx context.Context, q taskBody) (status int, body string
 	a.posts[post{q.MatchID, q.Round, q.Attempt}]++
 	a.mu.Unlock()
 	limit := time.Duration(q.TimeLimit * float64(time.Second))
-	think := limit * time.Duration(4+a.w.intn(56)) / 100
+	think := time.Duration(200+a.w.intn(2800)) * time.Millisecond
 	switch {
 	case a.manner == slow:
 		think = limit + time.Duration(a.w.intn(3000)-2000)*time.Millisecond

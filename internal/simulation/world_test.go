@@ -102,7 +102,7 @@ func (n *node) start() {
 	}})
 	must(w.t, err)
 	s, err := server.New(w.t.Context(), cfg, slog.New(watcher{w.logs, n, n.port}).With("host", n.addr.String()), server.Options{
-		NoLimits: true, ScheduleEvery: 30 * time.Second,
+		NoLimits: true, ScheduleEvery: 15 * time.Second,
 		World: server.World{
 			Now: n.clock.now, SQLite: n.port.open, Listen: w.net.listen, Dial: w.net.dialer(n.addr),
 			Bus: func(string) server.Bus { n.bus = w.exchange.join(); return n.bus },
@@ -217,7 +217,7 @@ func (w *world) populate(ctx context.Context, agents int) error {
 		}
 		slugs = append(slugs, l["slug"].(string))
 	}
-	paceless := questions(rush, "ladder", map[string]any{"rounds": 5, "time_limit_seconds": 240, "break_seconds": 60, "pace": map[string]any{"matches_per_day": 0, "pause_seconds": 0, "unrated_filler": true}})
+	paceless := questions(rush, "ladder", map[string]any{"rounds": 5, "break_seconds": 60, "pace": map[string]any{"matches_per_day": 0, "pause_seconds": 0, "unrated_filler": true}})
 	if err := admin.Call(ctx, http.MethodPost, "/v1/leagues", paceless, nil); err != nil {
 		return err
 	}
