@@ -357,7 +357,7 @@ func TestCompressible(t *testing.T) {
 	for _, r := range routes() {
 		request := httptest.NewRequestWithContext(t.Context(), r.method, strings.NewReplacer("{", "", "}", "").Replace(r.path), http.NoBody)
 		want := r.method == http.MethodGet && strings.HasPrefix(r.path, "/v1/") && r.path != streamPath && r.id != "poll-task"
-		want = want || slices.Contains([]string{"/docs", "/skill.md", "/llms.txt"}, r.path)
+		want = want || slices.Contains([]string{"/docs", "/skill.md", "/llms.txt", leagueCalendarPath, agentCalendarPath, leagueFeedPath, agentFeedPath}, r.path)
 		if got := compressible(request); got != want {
 			t.Errorf("%s %s: compressible = %t", r.method, r.path, got)
 		}
