@@ -227,11 +227,11 @@ func (s *Operations) AuditLog(ctx context.Context, f arena.AuditFilter, p arena.
 		c.And("(u.actor = ? OR u.action = ? OR u.target = ?)", f.Find, f.Find, f.Find)
 	}
 	if f.Actor != "" {
-		named, err := s.ownerNamed(ctx, f.Actor)
+		owners, err := s.ownerNamed(ctx, f.Actor)
 		if err != nil {
 			return nil, "", err
 		}
-		db.In(&c, "u.actor", append(named, f.Actor))
+		db.In(&c, "u.actor", append(owners, f.Actor))
 	}
 	if len(f.Actions) > 0 {
 		db.In(&c, "u.action", f.Actions)
@@ -260,20 +260,21 @@ func (s *Operations) ownerNamed(ctx context.Context, name string) ([]string, err
 	return ids, s.wrap(err, "find the owner %q", name)
 }
 
-// named are the queries of the names of ids by their prefix, and the columns of the ids.
+// named are the queries of the names of ids by their prefix, the columns of
+// the ids, and the order of several names.
 // Slugs of leagues have no prefix.
-var named = map[string]struct{ query, column string }{
-	arena.OwnerPrefix:      {"SELECT id, name FROM owners", "id"},
-	arena.AgentPrefix:      {"SELECT id, name FROM agents", "id"},
-	arena.PackPrefix:       {"SELECT id, name FROM packs", "id"},
-	arena.TokenPrefix:      {"SELECT id, name FROM tokens", "id"},
-	arena.InvitationPrefix: {"SELECT id, name FROM invitations", "id"},
-	arena.MatchPrefix:      {"SELECT s.match_id, a.name FROM seats s JOIN agents a ON a.id = s.agent_id", "s.match_id"},
-	"":                     {"SELECT slug, title FROM leagues", "slug"},
+var named = map[string]struct{ query, column, order string }{
+	arena.OwnerPrefix:      {"SELECT id, name FROM owners", "id", ""},
+	arena.AgentPrefix:      {"SELECT id, name FROM agents", "id", ""},
+	arena.PackPrefix:       {"SELECT id, name FROM packs", "id", ""},
+	arena.TokenPrefix:      {"SELECT id, name FROM tokens", "id", ""},
+	arena.InvitationPrefix: {"SELECT id, name FROM invitations", "id", ""},
+	arena.MatchPrefix:      {"SELECT s.match_id, a.name FROM seats s JOIN agents a ON a.id = s.agent_id", "s.match_id", " ORDER BY s.no"},
+	"":                     {"SELECT slug, title FROM leagues", "slug", ""},
 }
 
 // Names returns what ids are called, whatever they are the ids of: a match by all its
-// agents. Those without a name are left out.
+// agents, in the order of seats. Those without a name are left out.
 func (s *Operations) Names(ctx context.Context, ids []string) (map[string][]string, error) {
 	byPrefix := map[string][]string{}
 	for _, id := range ids {
@@ -286,7 +287,7 @@ func (s *Operations) Names(ctx context.Context, ids []string) (map[string][]stri
 			var c db.Clauses
 			db.In(&c, kind.column, part)
 			found, err := db.All(ctx, s.reader, func(r db.Row) (row [2]string, err error) { return row, r.Scan(&row[0], &row[1]) },
-				kind.query+c.Where(), c.Args...)
+				kind.query+c.Where()+kind.order, c.Args...)
 			if err != nil {
 				return nil, s.wrap(err, "read the names of %d ids", len(ids))
 			}
