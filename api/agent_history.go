@@ -511,15 +511,20 @@ func (h *historyHandlers) conformance(ctx context.Context, in *IDParam) (*output
 	return answer(v)
 }
 
-// badge is an SVG. It holds no script, loads nothing, and contains no text from
-// users.
-type badge struct {
+// publicFile is an answer that any cache may keep for a while.
+type publicFile struct {
 	ContentType  string `header:"Content-Type"`
 	CacheControl string `header:"Cache-Control"`
 	Body         []byte
 }
 
-func (h *historyHandlers) badge(ctx context.Context, in *IDParam) (*badge, error) {
+func newPublicFile(contentType string, maxAge time.Duration, body []byte) *publicFile {
+	return &publicFile{ContentType: contentType, CacheControl: fmt.Sprintf("public, max-age=%d", int(maxAge.Seconds())), Body: body}
+}
+
+// badge answers with an SVG. It holds no script, loads nothing, and contains no text
+// from users.
+func (h *historyHandlers) badge(ctx context.Context, in *IDParam) (*publicFile, error) {
 	g, err := h.rows.Agents.Agent(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -536,9 +541,7 @@ func (h *historyHandlers) badge(ctx context.Context, in *IDParam) (*badge, error
 			colour = "#15803d"
 		}
 	}
-	return &badge{
-		ContentType: "image/svg+xml; charset=utf-8", CacheControl: "public, max-age=300", Body: drawBadge("AAP 1.0", words, colour),
-	}, nil
+	return newPublicFile("image/svg+xml; charset=utf-8", 5*time.Minute, drawBadge("AAP 1.0", words, colour)), nil
 }
 
 // drawBadge writes two words side by side. The width of a letter is a guess

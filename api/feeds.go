@@ -37,19 +37,8 @@ type feedHandlers struct {
 	now     func() time.Time
 }
 
-// feedFile is the answer with a calendar or feed.
-type feedFile struct {
-	ContentType  string `header:"Content-Type"`
-	CacheControl string `header:"Cache-Control"`
-	Body         []byte
-}
-
-func newFile(contentType string, body []byte) *feedFile {
-	return &feedFile{ContentType: contentType, CacheControl: "public, max-age=60", Body: body}
-}
-
 // leagueCalendar has the scheduled matches of a league and what its schedule starts.
-func (h *feedHandlers) leagueCalendar(ctx context.Context, in *SlugParam) (*feedFile, error) {
+func (h *feedHandlers) leagueCalendar(ctx context.Context, in *SlugParam) (*publicFile, error) {
 	l, err := h.rows.Leagues.League(ctx, in.Slug)
 	if err != nil {
 		return nil, err
@@ -60,7 +49,7 @@ func (h *feedHandlers) leagueCalendar(ctx context.Context, in *SlugParam) (*feed
 }
 
 // agentCalendar has the scheduled matches of an agent and what its leagues start.
-func (h *feedHandlers) agentCalendar(ctx context.Context, in *IDParam) (*feedFile, error) {
+func (h *feedHandlers) agentCalendar(ctx context.Context, in *IDParam) (*publicFile, error) {
 	g, err := h.rows.Agents.Agent(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -103,7 +92,7 @@ func (h *feedHandlers) starts(c *ics.Calendar, l arena.League) {
 }
 
 // scheduled adds matches that have not begun, and returns the calendar.
-func (h *feedHandlers) scheduled(ctx context.Context, c *ics.Calendar, f arena.MatchFilter) (*feedFile, error) {
+func (h *feedHandlers) scheduled(ctx context.Context, c *ics.Calendar, f arena.MatchFilter) (*publicFile, error) {
 	f.Statuses, f.Soonest = []arena.MatchStatus{arena.MatchScheduled}, true
 	matches, _, err := h.matches.page(ctx, f, arena.Page{Limit: feedMatches})
 	if err != nil {
@@ -112,7 +101,7 @@ func (h *feedHandlers) scheduled(ctx context.Context, c *ics.Calendar, f arena.M
 	for _, m := range matches {
 		h.add(c, m.MatchID, time.Time(m.StartsAt), line(seatsOf(m, " vs ")), "/m/"+m.MatchID)
 	}
-	return newFile("text/calendar; charset=utf-8", []byte(c.Serialize())), nil
+	return newPublicFile("text/calendar; charset=utf-8", time.Minute, []byte(c.Serialize())), nil
 }
 
 func (h *feedHandlers) add(c *ics.Calendar, id string, at time.Time, summary, path string) {
@@ -166,7 +155,7 @@ type atomEntry struct {
 }
 
 // leagueFeed has the results of a league, the newest first.
-func (h *feedHandlers) leagueFeed(ctx context.Context, in *SlugParam) (*feedFile, error) {
+func (h *feedHandlers) leagueFeed(ctx context.Context, in *SlugParam) (*publicFile, error) {
 	l, err := h.rows.Leagues.League(ctx, in.Slug)
 	if err != nil {
 		return nil, err
@@ -175,7 +164,7 @@ func (h *feedHandlers) leagueFeed(ctx context.Context, in *SlugParam) (*feedFile
 }
 
 // agentFeed has the results of an agent, the newest first.
-func (h *feedHandlers) agentFeed(ctx context.Context, in *IDParam) (*feedFile, error) {
+func (h *feedHandlers) agentFeed(ctx context.Context, in *IDParam) (*publicFile, error) {
 	g, err := h.rows.Agents.Agent(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -185,7 +174,7 @@ func (h *feedHandlers) agentFeed(ctx context.Context, in *IDParam) (*feedFile, e
 
 // feed returns the matches of a filter that spectators have seen end. self is the path of
 // the feed without its file.
-func (h *feedHandlers) feed(ctx context.Context, title, self, page string, began time.Time, f arena.MatchFilter) (*feedFile, error) {
+func (h *feedHandlers) feed(ctx context.Context, title, self, page string, began time.Time, f arena.MatchFilter) (*publicFile, error) {
 	f.Statuses = []arena.MatchStatus{arena.MatchFinished}
 	matches, _, err := h.matches.page(ctx, f, arena.Page{Limit: feedMatches})
 	if err != nil {
@@ -214,7 +203,7 @@ func (h *feedHandlers) feed(ctx context.Context, title, self, page string, began
 	if err != nil {
 		return nil, fmt.Errorf("encode the feed of %s: %w", self, err)
 	}
-	return newFile("application/atom+xml; charset=utf-8", append([]byte(xml.Header), body...)), nil
+	return newPublicFile("application/atom+xml; charset=utf-8", time.Minute, append([]byte(xml.Header), body...)), nil
 }
 
 // resultOf says who won a match.
