@@ -25,11 +25,11 @@ const (
 	feedMatches  = 40 // in a calendar or feed
 	feedStarts   = 40 // of a schedule, in a calendar
 	feedAhead    = 30 * 24 * time.Hour
-	feedInterval = 15 * time.Minute // between two reads of a program, as it is asked to make
+	feedInterval = 15 * time.Minute // how often programs are asked to read them
 )
 
-// feedHandlers serve calendars (RFC 5545) of what comes and Atom feeds (RFC 4287) of
-// results.
+// feedHandlers serve calendars (RFC 5545) of upcoming matches and Atom feeds (RFC
+// 4287) of results.
 type feedHandlers struct {
 	rows    Rows
 	matches *matchViews

@@ -9,7 +9,7 @@ import (
 	ics "github.com/arran4/golang-ical"
 )
 
-// Calendars have what comes, and feeds what was, whatever the names hold.
+// Calendars have the matches to come, and feeds those played, whatever the names hold.
 func TestAPI_feeds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -318,7 +318,7 @@ func (s *Matches) Rounds(ctx context.Context, matchID string) ([]arena.Round, er
 }
 
 // RoundsAt returns a round of each of some matches, by their ids; at has the
-// numbers of the rounds. One that there is not is left out.
+// numbers of the rounds. A round that does not exist is left out.
 func (s *Matches) RoundsAt(ctx context.Context, at map[string]int) (map[string]arena.Round, error) {
 	if len(at) == 0 {
 		return nil, nil

@@ -20,6 +20,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // BenchCrowdCmd is `arena bench crowd`: the spectators and talking agents of
@@ -45,7 +47,7 @@ type crowdReport struct {
 	Error  string `json:"error,omitempty"`
 	Events int64  `json:"events"` // that came since the last report
 	Wrong  int64  `json:"wrong"`  // events that did not follow the one before
-	Closed int64  `json:"closed"` // sockets that were closed from the other side
+	Closed int64  `json:"closed"` // sockets that the other side closed before their match was over
 	Delay  spread `json:"delay_ms"`
 }
 
@@ -115,6 +117,7 @@ type viewer struct {
 	audience *audience
 	conn     net.Conn
 	left     []byte // a frame that has begun
+	ended    bool   // the other side has said that the match is over
 	seq      atomic.Int64
 }
 
@@ -210,7 +213,7 @@ func (v *viewer) read() {
 			return true
 		})
 	}
-	if over {
+	if over && !v.ended {
 		v.audience.closed.Add(1)
 	}
 }
@@ -242,6 +245,8 @@ func (v *viewer) take(b []byte) {
 					sent = sentAt(line)
 				}
 			}
+		case 0x88:
+			v.ended = size >= 2 && binary.BigEndian.Uint16(b[head:]) == ws.CloseOver
 		case 0x89:
 			_, _ = v.conn.Write([]byte{0x8a, 0x80, 0, 0, 0, 0}) // the reading shows what is wrong
 		}
