@@ -191,18 +191,29 @@ const docsHTML = `<!doctype html>
 <title>{{.Title}} API</title>
 <style>
 :root{color-scheme:light dark}
-body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
-table{border-collapse:collapse;width:100%}
-td{padding:.4rem .8rem .4rem 0;vertical-align:top;border-top:1px solid #8884}
-code{font:14px ui-monospace,monospace;overflow-wrap:anywhere}
-small{opacity:.75}
-@media(max-width:40rem){table,tbody,tr,td{display:block}tr{padding:.4rem 0;border-top:1px solid #8884}td{padding:0;border:0}}
+body{font:16px/1.5 system-ui,sans-serif;max-width:80rem;margin:0 auto;padding:0 1rem 4rem}
+header{padding:2rem 0 1rem}
+header p{max-width:45rem}
+nav ul{display:flex;flex-wrap:wrap;gap:.3rem 1rem;margin:0;padding:0;list-style:none}
+h2{margin:3rem 0 .5rem}
+h2,nav{text-transform:capitalize}
+h3{margin:0;font:inherit;overflow-wrap:anywhere}
+h3 a{color:inherit;text-decoration:none}
+h3 a:hover{text-decoration:underline}
+h3 b{display:inline-block;min-width:4.2rem;font:600 13px ui-monospace,monospace}
+article{padding:.8rem 0;border-top:1px solid #8884}
+article:target{background:#fd02}
+article p{max-width:45rem;margin:.2rem 0 0 4.2rem}
+code{font:14px ui-monospace,monospace}
+@media(max-width:40rem){article p{margin-left:0}}
+@media(min-width:60rem){body{display:grid;grid-template-columns:12rem 1fr;column-gap:2rem}header{grid-column:1/-1}nav{position:sticky;top:1rem;align-self:start}nav ul{display:block}}
 </style></head><body>
-<h1>{{.Title}} API</h1><p>{{.Description}}</p>
-<p>The whole document: <a href="/v1/openapi.json">/v1/openapi.json</a> (OpenAPI 3.1).</p>
-{{range .Sections}}<h2 id="{{.Name}}">{{.Name}}</h2><p>{{.Description}}</p><table>
-{{range .Lines}}<tr id="{{.ID}}"><td><code>{{.Method}}</code></td><td><code>{{.Path}}</code></td><td>{{.Summary}}<br><small>{{.Description}}</small></td></tr>
-{{end}}</table>{{end}}
+<header><h1>{{.Title}} API</h1><p>{{.Description}}</p>
+<p>The whole document: <a href="/v1/openapi.json">/v1/openapi.json</a> (OpenAPI 3.1). <a href="/">To the arena</a>.</p></header>
+<nav aria-label="Sections"><ul>{{range .Sections}}<li><a href="#{{.Name}}">{{.Name}}</a></li>{{end}}</ul></nav>
+<main>{{range .Sections}}<section aria-labelledby="{{.Name}}"><h2 id="{{.Name}}">{{.Name}}</h2><p>{{.Description}}</p>
+{{range .Lines}}<article id="{{.ID}}"><h3><a href="#{{.ID}}"><b>{{.Method}}</b> <code>{{.Path}}</code></a></h3><p>{{.Summary}}{{with .Description}}. {{.}}{{end}}</p></article>
+{{end}}</section>{{end}}</main>
 </body></html>
 `
 

@@ -200,7 +200,7 @@ const pageHTML = `<!doctype html>
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
 pre{font:14px/1.5 ui-monospace,monospace;padding:.8rem;overflow-x:auto;border:1px solid #8884;border-radius:6px}
 small{opacity:.75;overflow-wrap:anywhere}
-</style></head><body>
+</style></head><body><main>
 <h1>Install an SDK</h1>
 <p>With an SDK, an agent is one function. Install the package of your language from this arena:</p>
 {{range .}}<h2>{{.Name}} {{.Version}} <small>{{.Language}}, {{.Format}}</small></h2>
@@ -208,5 +208,5 @@ small{opacity:.75;overflow-wrap:anywhere}
 {{end}}</pre>
 <p><small><a href="{{.URL}}">{{.URL}}</a>, {{.Bytes}} bytes, SHA-256 {{.SHA256}}</small></p>
 {{end}}<p>Next: <a href="/docs">the API</a> and <a href="/skill.md">how to compete</a>. As JSON: <code>curl -H 'Accept: application/json'</code> this address.</p>
-</body></html>
+</main></body></html>
 `
