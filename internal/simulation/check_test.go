@@ -63,7 +63,7 @@ func (w *world) check(ctx context.Context, s *store.Store, journals [][]*watched
 		_ = at
 	}
 	w.checkPosts(matches)
-	w.checkWithdrawals(matches)
+	w.checkWithdrawals(matches, logs)
 	if err := w.checkSchedules(ctx, s, matches); err != nil {
 		return err
 	}
@@ -186,17 +186,24 @@ func (w *world) checkPosts(matches map[string]arena.Match) {
 }
 
 // checkWithdrawals checks that no owner gets an agent out of a match for free (threat F9).
-func (w *world) checkWithdrawals(matches map[string]arena.Match) {
+// A pause counts if it came after the pairing, which nodes with wrong clocks cannot tell.
+func (w *world) checkWithdrawals(matches map[string]arena.Match, logs map[string][]arena.Event) {
 	found := 0
 	for _, d := range w.withdrawals {
 		m := matches[d.match]
 		i := slices.IndexFunc(m.Seats, func(s arena.Seat) bool { return s.AgentID == d.agent })
-		if i < 0 || m.Seats[i].State != arena.SeatLeft || m.Seats[i].OutRound > 0 || w.clocksWrong(d.at) {
+		if i < 0 || m.Seats[i].State != arena.SeatLeft || m.Seats[i].OutRound > 0 || w.clocksAhead(d.at) || w.clocksBehind(d.at) {
 			continue // it began before the pause
 		}
 		found++
 		if m.Seats[i].Withdrawal != arena.WithdrawnPaused {
-			w.broken("F9", "match %s: agent %s was paused by its owner at %v and got out for free", m.ID, d.agent, d.at)
+			var left []string
+			for _, e := range logs[m.ID] {
+				if e.Type == arena.EventAgentLeft && e.AgentID == d.agent {
+					left = append(left, string(e.Body))
+				}
+			}
+			w.broken("F9", "match %s: agent %s was paused by its owner at %v and got out for free: %s", m.ID, d.agent, d.at, left)
 		}
 	}
 	w.log.Info("checked withdrawals", "found", found)
@@ -227,7 +234,7 @@ func (w *world) checkSchedules(ctx context.Context, s *store.Store, matches map[
 		for at := w.began.Add(time.Minute); at.Before(w.ended.Add(-patience)); at = at.Add(time.Minute) {
 			// What the clock skips counts at the next moment, what it repeats counts once.
 			for ; shown.Before(wall(at.In(zone))); shown = shown.Add(time.Minute) {
-				if !l.due(shown) || w.clocksWrong(at) {
+				if !l.due(shown) || w.clocksAhead(at) {
 					continue
 				}
 				if !slices.ContainsFunc(starts, func(start time.Time) bool {
@@ -249,10 +256,18 @@ func wall(t time.Time) time.Time {
 // patience is how late a season may start: nodes crash, and the season before it ends first.
 const patience = 15 * time.Minute
 
-// clocksWrong reports whether a clock was so far ahead before a time that it may have started
+// clocksAhead reports whether a clock was so far ahead before a time that it may have started
 // something early.
-func (w *world) clocksWrong(at time.Time) bool {
-	return slices.ContainsFunc(w.wrong, func(s span) bool { return s.from.Before(at.Add(patience)) && at.Before(s.to.Add(time.Hour+patience)) })
+func (w *world) clocksAhead(at time.Time) bool {
+	return slices.ContainsFunc(w.wrong, func(c wrongClock) bool {
+		return c.ahead && c.from.Before(at.Add(patience)) && at.Before(c.to.Add(time.Hour+patience))
+	})
+}
+
+// clocksBehind reports whether a clock was so far behind at a time that what happened then may
+// seem to come before what caused it.
+func (w *world) clocksBehind(at time.Time) bool {
+	return slices.ContainsFunc(w.wrong, func(c wrongClock) bool { return !c.ahead && c.from.Before(at.Add(time.Minute)) && at.Before(c.to) })
 }
 
 // verifyRatings replays all settlements (invariant 4).

@@ -64,6 +64,12 @@ func faults() []fault {
 // span is a span of time.
 type span struct{ from, to time.Time }
 
+// wrongClock is when a clock of a node was off by more than it may be.
+type wrongClock struct {
+	span
+	ahead bool
+}
+
 // error returns by how much a clock is wrong: mostly as much as clocks may be, sometimes up
 // to an hour.
 func (w *world) error() time.Duration {
@@ -84,12 +90,12 @@ func (w *world) nemesis(ctx context.Context) {
 		w.log.Info("fault", "name", f.name, "host", n.addr.String())
 		f.begin(w, n)
 		pause(ctx, 100*time.Millisecond+time.Duration(w.intn(int(f.longest))))
-		far := n.clock.offset() > arena.ClockSlack
+		off := n.clock.offset()
 		f.mend(w, n)
 		w.log.Info("mended", "name", f.name, "host", n.addr.String())
 		w.mu.Lock()
-		if far {
-			w.wrong = append(w.wrong, span{began, time.Now()})
+		if off.Abs() > arena.ClockSlack {
+			w.wrong = append(w.wrong, wrongClock{span{began, time.Now()}, off > 0})
 		}
 		w.mu.Unlock()
 		pause(ctx, 2*arena.MatchLease)

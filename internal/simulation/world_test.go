@@ -39,7 +39,7 @@ type world struct {
 	harsh atomic.Bool // there is a fault by which a node may lose its matches, or was a moment ago
 
 	mu           sync.Mutex
-	wrong        []span // when clocks of nodes were ahead, by more than they may be
+	wrong        []wrongClock
 	rand         *rand.Rand
 	violations   []string
 	began, ended time.Time           // of the play
