@@ -3,7 +3,7 @@ import type { ArenaEvent, Match } from './api/contract';
 import { contact } from './contact';
 import { FrameQueue } from './frame';
 import { applyToLists, emptyLists, listsOf, type MatchLists } from './lobby';
-import { Stream, type Link, type Topic } from './stream';
+import { Stream, type Topic } from './stream';
 
 const RETRY_MS = 4_000;
 
@@ -15,7 +15,6 @@ const RETRY_MS = 4_000;
 export class LiveList {
   lists = $state.raw<MatchLists>(emptyLists);
   ready = $state(false);
-  link = $state<Link>('connecting');
   error = $state.raw<ApiError>();
 
   readonly #league: string | undefined;
@@ -38,7 +37,6 @@ export class LiveList {
     const stream = new Stream(topic, {
       hello: () => void this.load(),
       event: (e) => this.#queue.push(e),
-      link: (link) => (this.link = link),
     });
     void this.load();
     stream.start();

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ArenaEvent } from './api/contract';
-import { afterClose, backoff, GRACE_MS, QUIET_MS, Stream, SUSPECT_MS, type Link, type Topic } from './stream';
+import { afterClose, backoff, QUIET_MS, Stream, SUSPECT_MS, type Topic } from './stream';
 
 class FakeSocket {
   onmessage: ((e: { data: string }) => void) | null = null;
@@ -27,11 +27,11 @@ function follow(topic: Topic) {
     check: () => Promise.resolve(++checks > 0),
   };
   const sockets: FakeSocket[] = [];
-  const links: Link[] = [];
+  const ends: boolean[] = [];
   const seqs: (number | undefined)[] = [];
   const stream = new Stream(
     topic,
-    { event: (e: ArenaEvent) => void seqs.push(e.seq), link: (l) => void links.push(l) },
+    { event: (e: ArenaEvent) => void seqs.push(e.seq), end: (refused) => void ends.push(refused) },
     {
       open: (url) => {
         const s = new FakeSocket(url);
@@ -43,7 +43,7 @@ function follow(topic: Topic) {
     },
   );
   stream.start();
-  return { stream, sockets, links, seqs, lost, checks: () => checks, back: () => back(), last: () => sockets[sockets.length - 1]! };
+  return { stream, sockets, ends, seqs, lost, checks: () => checks, back: () => back(), last: () => sockets[sockets.length - 1]! };
 }
 
 const hello = { type: 'hello', topic: 'match:m_1', seq: 3 };
@@ -93,17 +93,16 @@ describe('Stream', () => {
     expect(f.seqs).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('is quiet about a short loss and says a long one', () => {
+  it('is lost from a close to the next hello', () => {
     const f = follow({ match: 'm_1' });
     f.last().say(hello);
     f.last().onclose?.({ code: 1006 });
+    expect(f.lost.size).toBe(1);
     vi.advanceTimersByTime(500);
+    expect(f.lost.size).toBe(1);
     f.last().say(hello);
-    vi.advanceTimersByTime(GRACE_MS * 2);
-    expect(f.links).toEqual(['connecting', 'live', 'live']);
-    f.last().onclose?.({ code: 1006 });
-    vi.advanceTimersByTime(GRACE_MS);
-    expect(f.links.at(-1)).toBe('lost');
+    expect(f.lost.size).toBe(0);
+    expect(f.ends).toEqual([]);
   });
 
   it('comes back at once from a restart, but not in a tight circle', () => {
@@ -139,15 +138,15 @@ describe('Stream', () => {
   });
 
   it('stops when the match is over and when it is refused', () => {
-    for (const [code, link] of [
-      [1000, 'ended'],
-      [4404, 'refused'],
+    for (const [code, refused] of [
+      [1000, false],
+      [4404, true],
     ] as const) {
       const f = follow({ match: 'm_1' });
       f.last().say(hello);
       f.last().onclose?.({ code });
       vi.advanceTimersByTime(600_000);
-      expect(f.links.at(-1)).toBe(link);
+      expect(f.ends).toEqual([refused]);
       expect(f.sockets).toHaveLength(1);
     }
   });

@@ -8,14 +8,12 @@ import type { ArenaEvent, Hello } from './api/contract';
 
 export type Topic = { match: string; since?: number } | { league: string } | { lobby: true };
 
-/** What the page says about the connection. */
-export type Link = 'connecting' | 'live' | 'lost' | 'ended' | 'refused';
-
 export interface Listener {
   /** A connection stands; the topic's log reaches up to seq. */
   hello?(hello: Hello): void;
   event(event: ArenaEvent): void;
-  link(link: Link): void;
+  /** Nothing more comes: the match is over, or the server refuses its topic. */
+  end?(refused: boolean): void;
 }
 
 /** How to go on after a close. */
@@ -49,8 +47,6 @@ export function backoff(n: number, random: () => number): number {
 export const QUIET_MS = 45_000;
 /** After this long without a message a connection is suspect, and the page asks whether the arena still answers. */
 export const SUSPECT_MS = 15_000;
-/** A loss that is over sooner than this is not shown. */
-export const GRACE_MS = 1_500;
 /** A connection must have stood this long for the next loss to count as the first. */
 const STABLE_MS = 5_000;
 
@@ -77,7 +73,6 @@ export class Stream {
   #retry: ReturnType<typeof setTimeout> | undefined;
   #quiet: ReturnType<typeof setTimeout> | undefined;
   #suspect: ReturnType<typeof setTimeout> | undefined;
-  #grace: ReturnType<typeof setTimeout> | undefined;
   #stopped = false;
   readonly #wake = () => this.#renewIfIdle();
   #returned: (() => void) | undefined;
@@ -90,7 +85,6 @@ export class Stream {
   }
 
   start(): void {
-    this.#listener.link('connecting');
     globalThis.addEventListener?.('online', this.#wake);
     this.#returned = this.#parts.contact.onReturn(this.#wake);
     this.#connect();
@@ -104,7 +98,6 @@ export class Stream {
     clearTimeout(this.#retry);
     clearTimeout(this.#quiet);
     clearTimeout(this.#suspect);
-    clearTimeout(this.#grace);
     this.#drop();
   }
 
@@ -150,10 +143,7 @@ export class Stream {
 
   #hello(hello: Hello): void {
     this.#openedAt = Date.now();
-    clearTimeout(this.#grace);
-    this.#grace = undefined;
     this.#parts.contact.found(this);
-    this.#listener.link('live');
     if (hello.resync) this.#seq = 0; // the log is shorter than what we saw: begin anew
     this.#listener.hello?.(hello);
     if (hello.resync) this.#connect();
@@ -181,7 +171,7 @@ export class Stream {
     const next = afterClose(code);
     if (next === 'stop' || next === 'refuse') {
       this.stop();
-      this.#listener.link(next === 'stop' ? 'ended' : 'refused');
+      this.#listener.end?.(next === 'refuse');
       return;
     }
     this.#lost(next);
@@ -192,7 +182,6 @@ export class Stream {
     clearTimeout(this.#quiet);
     clearTimeout(this.#suspect);
     if (this.#stopped) return;
-    this.#grace ??= setTimeout(() => this.#listener.link('lost'), GRACE_MS);
     this.#parts.contact.lost(this);
     if (this.#openedAt && Date.now() - this.#openedAt > STABLE_MS) this.#attempts = 0;
     this.#openedAt = 0;

@@ -18,7 +18,6 @@ export const texts = {
   'nav.language': 'Cambiar a español',
   'nav.language.short': 'ES',
 
-  'link.lost': 'Connection lost. Reconnecting…',
   stale: 'Disconnected since {time}. This page updates when the arena is back.',
 
   'error.network.title': 'Can’t reach the arena',

@@ -17,7 +17,6 @@ export const texts: Translation<typeof en> = {
   'nav.language': 'Switch to English',
   'nav.language.short': 'EN',
 
-  'link.lost': 'sin conexión, se reintenta',
   stale: 'Sin conexión desde las {time}. Esta página se actualizará cuando vuelva Agora Arena.',
 
   'error.network.title': 'No hay conexión con Agora Arena',

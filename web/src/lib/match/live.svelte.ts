@@ -3,7 +3,7 @@ import { ApiError } from '../api/client';
 import type { ArenaEvent, Match } from '../api/contract';
 import { contact } from '../contact';
 import { FrameQueue } from '../frame';
-import { Stream, type Link } from '../stream';
+import { Stream } from '../stream';
 import type { Source } from './playback.svelte';
 import { Recording } from './recording';
 import { emptyMatch, fromSnapshot, lastRound, type MatchState } from './state';
@@ -23,7 +23,10 @@ export class LiveMatch implements Source {
   state = $state.raw<MatchState>();
   /** True once the log has been read up to the present. */
   caughtUp = $state(false);
-  link = $state<Link>('connecting');
+  /** Nothing more comes. */
+  ended = $state(false);
+  /** The server refused to send the log: there is no such match. */
+  refused = $state(false);
   error = $state.raw<ApiError>();
 
   /** The whole log, as far as it has been read. */
@@ -49,7 +52,7 @@ export class LiveMatch implements Source {
   }
 
   get growing(): boolean {
-    return this.link !== 'ended' && this.link !== 'refused';
+    return !this.ended;
   }
 
   /** Begins to follow; the returned function ends it. */
@@ -79,7 +82,6 @@ export class LiveMatch implements Source {
       if (this.#abort.signal.aborted) return;
       this.error = cause instanceof ApiError ? cause : new ApiError(0, 'network', String(cause));
       if (this.error.status === 404 || this.error.status === 400 || this.error.status === 422) return;
-      this.link = 'lost';
       this.#retry = setTimeout(() => void this.#load(), Math.max(RETRY_MS, this.error.waitMs));
     }
   }
@@ -100,9 +102,10 @@ export class LiveMatch implements Source {
           if (!this.caughtUp && Number.isFinite(h.seq)) this.#target = Math.max(this.#target, h.seq);
         },
         event: (e) => this.#queue.push(e),
-        link: (link) => {
-          this.link = link;
-          if (link === 'ended' || link === 'refused') this.#finish();
+        end: (refused) => {
+          this.ended = true;
+          this.refused = refused;
+          this.#finish();
         },
       },
     );
@@ -151,7 +154,7 @@ export class LiveMatch implements Source {
   /** The last event of the log is in: no need to wait for the server to say so. */
   #over(): void {
     this.#stream?.stop();
-    this.link = 'ended';
+    this.ended = true;
     this.#publish();
   }
 }
