@@ -197,6 +197,7 @@ header p{max-width:45rem}
 nav ul{display:flex;flex-wrap:wrap;gap:.3rem 1rem;margin:0;padding:0;list-style:none}
 h2{margin:3rem 0 .5rem}
 h2,nav{text-transform:capitalize}
+section:first-child h2{margin-top:0}
 h3{margin:0;font:inherit;overflow-wrap:anywhere}
 h3 a{color:inherit;text-decoration:none}
 h3 a:hover{text-decoration:underline}
