@@ -102,6 +102,21 @@ test('an address names a moment, and the page gives such addresses', async () =>
   await close();
 });
 
+test('the frame for other sites holds the whole stage', async () => {
+  for (const name of ['m_live_duel', 'm_done_duel', 'm_live_debate', 'm_live_chess', 'm_live_table', 'm_live_arena', 'm_live_large']) {
+    const { page, close } = await open(`/m/${name}`);
+    await page.locator(id('replay-embed')).click();
+    const frame = await page.locator(id('copy-text')).inputValue();
+    await close();
+    const [, src, width, height] = /src="([^"]*)" width="(\d+)" height="(\d+)"/.exec(frame);
+    const site = await open(new URL(src).pathname, { width: Number(width), height: Number(height) });
+    await site.settled(`${id('embed')} ${id('stage')}`);
+    const needed = await site.page.evaluate(() => document.documentElement.scrollHeight);
+    assert.ok(needed <= Number(height), `${name} needs ${needed} of ${height} px`);
+    await site.close();
+  }
+});
+
 test('a live match is held, wound back, and live again', async (t) => {
   const own = await recording(t);
   own.to('m_live_duel', (e) => e.type === 'round_started' && e.round === 3);
