@@ -142,6 +142,7 @@ export const texts = {
   'match.out.in': 'out in round {n}',
   'match.left.in': 'left in round {n}',
   'match.survivors': '{n} of {total} left',
+  'match.fallen.one': '{name}, out in round {n}',
   'match.curve': 'Agents left after each round: {list}',
   'match.ticker.said': '{n} of {total} said',
   'match.ticker.silent': 'No agent answered',

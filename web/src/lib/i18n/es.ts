@@ -142,6 +142,7 @@ export const texts: Translation<typeof en> = {
   'match.out.in': 'fuera en la ronda {n}',
   'match.left.in': 'se fue en la ronda {n}',
   'match.survivors': 'quedan {n} de {total}',
+  'match.fallen.one': '{name}, fuera en la ronda {n}',
   'match.curve': 'Agentes que quedan tras cada ronda: {list}',
   'match.ticker.said': '{n} de {total} dijeron',
   'match.ticker.silent': 'Ningún agente respondió',

@@ -4,7 +4,7 @@ import type { ArenaEvent } from '../api/contract';
 import { applyEvent } from './apply';
 import { viewStateOf } from './view-state';
 import { emptyMatch, lastRound, type MatchState } from './state';
-import { gridOf, same, shortName, tilesOf } from './tiles';
+import { fallenBefore, gridOf, same, shortName, tilesOf } from './tiles';
 
 const log = readFileSync('src/lib/fixtures/elimination.jsonl', 'utf8')
   .trim()
@@ -50,6 +50,27 @@ describe('tiles', () => {
       const { place, took, viewState } = tiles.get(id)!;
       expect([place, took, viewState === 'right']).toEqual([end.seats[id]!.place, 0, end.seats[id]!.place === 1]);
     }
+  });
+});
+
+describe('an elimination', () => {
+  it('shows answers once they may be seen', () => {
+    for (const m of states) {
+      const round = lastRound(m);
+      for (const [id, view] of tilesOf(m, round, false, 0)) expect(view.said).toBe(round?.lanes[id]?.answer?.answer ?? '');
+    }
+    expect(states.some((m) => [...tilesOf(m, lastRound(m), false, 0).values()].some((v) => v.said))).toBe(true);
+  });
+
+  it('keeps those who are out, the last ones first', () => {
+    for (const m of states) {
+      const round = lastRound(m);
+      const fallen = fallenBefore(m, round);
+      const rounds = fallen.map((id) => m.seats[id]!.outRound);
+      expect(rounds).toEqual([...rounds].sort((a, b) => b - a));
+      if (round) expect(new Set([...fallen, ...Object.keys(round.lanes)])).toEqual(new Set(m.order));
+    }
+    expect(fallenBefore(states.at(-1)!, lastRound(states.at(-1)!)).length).toBeGreaterThan(0);
   });
 });
 

@@ -1,6 +1,6 @@
-import { shownName } from '../notices';
+import { shownName, shownText } from '../notices';
 import { viewStateOf, type ViewState } from './view-state';
-import type { MatchState, Round } from './state';
+import { playersOf, type Lane, type MatchState, type Round } from './state';
 
 /** What a tile shows of a seat. */
 export interface TileView {
@@ -8,6 +8,8 @@ export interface TileView {
   readonly viewState: ViewState;
   /** The share of the round's time that the seat took, or has taken so far: 0 to 1. */
   readonly took: number;
+  /** What it answered in the round, once that may be seen. */
+  readonly said: string;
   /** Whether the end of the match is shown. */
   readonly final: boolean;
   /** 0 until the end. */
@@ -24,13 +26,23 @@ export function tilesOf(match: MatchState, shown: Round | undefined, final: bool
       const place = (final && seat?.place) || 0;
       const viewState = place === 1 ? 'right' : final && seat?.state === 'active' ? 'out' : viewStateOf(match, round, lane, id);
       const took = !round ? 0 : round.closedAt || lane?.outcome ? Math.min(1, (lane?.elapsedMs ?? 0) / (round.limitSeconds * 1000)) : spent;
-      return [id, { name: shownName(seat?.name ?? id), viewState, took, final, place }];
+      return [id, { name: shownName(seat?.name ?? id), viewState, took, said: saidIn(lane), final, place }];
     }),
   );
 }
 
+const saidIn = (lane: Lane | undefined): string =>
+  lane?.outcome === 'answered' && lane.answer?.answer !== undefined ? shownText(lane.answer.answer) : '';
+
 export const same = (a: TileView | undefined, b: TileView): boolean =>
-  a?.name === b.name && a.viewState === b.viewState && a.took === b.took && a.final === b.final && a.place === b.place;
+  a?.name === b.name && a.viewState === b.viewState && a.took === b.took && a.said === b.said && a.final === b.final && a.place === b.place;
+
+/** The seats that are out before a round, the last ones to go first. */
+export const fallenBefore = (match: MatchState, round: Round | undefined): string[] => {
+  const playing = new Set(playersOf(match, round));
+  const gone = (id: string) => match.seats[id]?.outRound ?? 0;
+  return match.order.filter((id) => !playing.has(id)).sort((a, b) => gone(b) - gone(a));
+};
 
 /** wide: the avatar over the name. chip: avatar, name and state on one line. */
 export type TileSize = 'wide' | 'chip';
