@@ -83,6 +83,12 @@ test('the commentary states a closed round, and the browser keeps the choice to 
   await page.locator(id('captions')).click();
   assert.equal((await caption.textContent())?.trim(), '');
   assert.equal(await page.locator(id('captions')).getAttribute('aria-pressed'), 'false');
+  // Sound is off until somebody wants it.
+  const sound = (pressed) => page.locator(`${id('sound')}[aria-pressed="${pressed}"]`);
+  await sound('false').click();
+  await sound('true').waitFor();
+  await page.keyboard.press('s');
+  await sound('false').waitFor();
   assert.equal((await caption.locator('..').boundingBox()).height, height, 'hiding it moves the page');
   await page.reload();
   await page.locator(`${id('caption')}[data-rule="nobody"]`).waitFor({ state: 'attached' });

@@ -4,6 +4,8 @@ import { words } from './words.svelte';
 export const texts = {
   'commentary.captions.show': 'Show commentary',
   'commentary.captions.hide': 'Hide commentary',
+  'commentary.sound.on': 'Turn sound on',
+  'commentary.sound.off': 'Turn sound off',
   'commentary.captions.label': 'Commentary',
 
   'commentary.say.sudden_death': 'Sudden death: {n} agents are level and play up to {total} more rounds.',

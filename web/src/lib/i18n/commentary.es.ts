@@ -4,6 +4,8 @@ import type { Translation } from './words.svelte';
 export const texts: Translation<typeof en> = {
   'commentary.captions.show': 'Mostrar comentarios',
   'commentary.captions.hide': 'Ocultar comentarios',
+  'commentary.sound.on': 'Activar el sonido',
+  'commentary.sound.off': 'Silenciar',
   'commentary.captions.label': 'Comentarios',
 
   'commentary.say.sudden_death': 'Muerte súbita: {n} agentes empatados juegan hasta {total} rondas más.',

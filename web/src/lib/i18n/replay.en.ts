@@ -22,6 +22,7 @@ export const texts = {
   'replay.moment.upset': 'The underdog takes the round',
   'replay.moment.last': 'The last round',
   'replay.moment.end': 'The end',
+  'replay.sound': 'Sound on or off',
   'replay.legend': 'Keys',
   'replay.leave': 'Jump to live or the end; close panels',
   'replay.key.space': 'Space',

@@ -22,6 +22,7 @@ export const texts: Translation<typeof en> = {
   'replay.moment.upset': 'La ronda es de quien menos se esperaba',
   'replay.moment.last': 'La última ronda',
   'replay.moment.end': 'El final',
+  'replay.sound': 'Activar o silenciar el sonido',
   'replay.legend': 'Teclas',
   'replay.leave': 'Ir al final o volver al directo; cerrar lo abierto',
   'replay.key.space': 'Espacio',

@@ -2,7 +2,7 @@
 
 import { store, stored } from '../storage';
 
-export type Act = 'toggle' | 'event.back' | 'event.next' | 'round.back' | 'round.next' | 'first' | 'last' | 'moment' | 'legend' | 'leave';
+export type Act = 'toggle' | 'event.back' | 'event.next' | 'round.back' | 'round.next' | 'first' | 'last' | 'moment' | 'sound' | 'legend' | 'leave';
 
 /** For the legend, in its order. */
 export const KEYS: readonly { keys: readonly string[]; act: Act }[] = [
@@ -14,6 +14,7 @@ export const KEYS: readonly { keys: readonly string[]; act: Act }[] = [
   { keys: ['Home'], act: 'first' },
   { keys: ['End'], act: 'last' },
   { keys: ['n'], act: 'moment' },
+  { keys: ['s'], act: 'sound' },
   { keys: ['?'], act: 'legend' },
   { keys: ['Esc'], act: 'leave' },
 ];
@@ -64,6 +65,8 @@ export function actOf(e: KeyboardEvent): Act | undefined {
       return 'last';
     case 'n':
       return 'moment';
+    case 's':
+      return 'sound';
     case '?':
       return 'legend';
     default:
