@@ -32,6 +32,7 @@ type agentView struct {
 	PauseAfter  *int                       `json:"pause_after,omitempty" doc:"Failed rounds in a row that pause it, 0: none do; only for its owner and admins."`
 	Leagues     []string                   `json:"leagues" doc:"Slugs of the leagues it has entered."`
 	Version     string                     `json:"version" doc:"Its owner's word; empty: none was declared."`
+	Model       string                     `json:"model,omitempty" doc:"The language model or framework that answers, as its owner declares it. Absent: none was declared."`
 	Description string                     `json:"description,omitempty"`
 	Status      arena.AgentStatus          `json:"status" enum:"pending,active,paused,retired"`
 	Pause       *pauseView                 `json:"pause,omitempty" doc:"Present while paused."`
@@ -143,7 +144,7 @@ func (v *agentViews) one(ctx context.Context, g arena.Agent) agentView {
 	now := v.now()
 	view := agentView{
 		AgentID: g.ID, Name: g.Name, OwnerID: g.OwnerID, OwnerName: g.OwnerName, Protocol: g.Protocol,
-		Pull: g.Pulls(), PublicKey: g.PublicKey, Leagues: orEmpty(g.Leagues), Version: g.Version, Description: g.Description,
+		Pull: g.Pulls(), PublicKey: g.PublicKey, Leagues: orEmpty(g.Leagues), Version: g.Version, Model: g.Model, Description: g.Description,
 		Status: g.StatusAt(now), Running: g.Running,
 		CreatedAt: jsonTime(g.CreatedAt), RetiredAt: optionalTime(g.RetiredAt),
 		Ratings: map[string]agentRatingView{},

@@ -47,6 +47,7 @@ type createAgentInput struct {
 		Protocol      string   `json:"protocol,omitempty" maxLength:"32" default:"aap" doc:"How the arena speaks to it: aap, agora, envelope, agentprotocol or a2a."`
 		Leagues       []string `json:"leagues,omitempty" maxItems:"20" uniqueItems:"true" maxLength:"40" doc:"Slugs of leagues to enter."`
 		Version       string   `json:"version,omitempty" maxLength:"32" doc:"Declaring a new one makes the next rated matches count more."`
+		Model         string   `json:"model,omitempty" maxLength:"80" example:"gpt-4.1-mini" doc:"The language model or framework that answers. It is public; the arena does not check it."`
 		Description   string   `json:"description,omitempty" maxLength:"500"`
 		MaxConcurrent int      `json:"max_concurrent,omitempty" minimum:"1" maximum:"1000" doc:"How many matches an aap agent without an endpoint plays at once; default 1. Others declare it in their health checks."`
 		PublicKey     string   `json:"public_key,omitempty" maxLength:"2000" doc:"Needed by envelope (a did:key) and agentprotocol (Ed25519, base64). It must be proved before the agent plays: see key_challenge in the answer."`
@@ -63,7 +64,7 @@ func (h *agentHandlers) create(ctx context.Context, in *createAgentInput) (*outp
 	b := &in.Body
 	g, key, err := h.agents.Register(ctx, callerOf(ctx), arena.Registration{
 		Name: b.Name, Protocol: b.Protocol, Endpoint: b.Endpoint, PublicKey: b.PublicKey,
-		Version: b.Version, Description: b.Description, Leagues: b.Leagues, PullConcurrent: b.MaxConcurrent, IdempotencyKey: in.IdempotencyKey,
+		Version: b.Version, Model: b.Model, Description: b.Description, Leagues: b.Leagues, PullConcurrent: b.MaxConcurrent, IdempotencyKey: in.IdempotencyKey,
 	})
 	view, err := h.show(ctx, g, err)
 	if err != nil {
@@ -144,6 +145,7 @@ type updateAgentInput struct {
 		Name        *string `json:"name,omitempty" minLength:"1" maxLength:"40"`
 		Endpoint    *string `json:"endpoint,omitempty" maxLength:"2048" doc:"A new one must pass a check before the agent plays again. Empty: the agent fetches its tasks."`
 		Version     *string `json:"version,omitempty" maxLength:"32"`
+		Model       *string `json:"model,omitempty" maxLength:"80" doc:"The language model or framework that answers. It is public."`
 		Description *string `json:"description,omitempty" maxLength:"500"`
 		PauseAfter  *int    `json:"pause_after,omitempty" minimum:"0" maximum:"100" doc:"Failed rounds in a row that pause the agent (default 10); 0: none do."`
 
@@ -155,7 +157,7 @@ type updateAgentInput struct {
 func (h *agentHandlers) update(ctx context.Context, in *updateAgentInput) (*output[agentView], error) {
 	b := &in.Body
 	g, err := h.agents.Update(ctx, callerOf(ctx), in.ID, arena.AgentUpdate{
-		Name: b.Name, Endpoint: b.Endpoint, Version: b.Version, Description: b.Description, PauseAfter: b.PauseAfter,
+		Name: b.Name, Endpoint: b.Endpoint, Version: b.Version, Model: b.Model, Description: b.Description, PauseAfter: b.PauseAfter,
 		PullConcurrent: b.MaxConcurrent, Budget: b.Budget.budget,
 	})
 	return h.show(ctx, g, err)

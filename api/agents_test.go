@@ -38,6 +38,7 @@ func TestAPI_createAgent(t *testing.T) {
 		post("long name", object{"name": strings.Repeat("é", 41)}, 422, arena.CodeInvalid, "40", "name"),
 		post("name of 40 letters", object{"name": strings.Repeat("é", 40)}, 201, "", "é"),
 		post("control character in the description", object{"name": "b", "description": "a\x1b[31m"}, 422, arena.CodeInvalid, "U+001B", "description"),
+		post("model", object{"name": "declares", "model": "LangGraph"}, 201, "", `"model":"LangGraph"`),
 		post("description of two lines", object{"name": "b", "description": "one\ntwo"}, 201, "", "one"),
 		// Threat A2.
 		post("unknown fields", object{"name": "c", "rating": 3000, "owner_id": "ow_x"}, 422, arena.CodeInvalid, "unexpected", "owner_id", "rating"),
@@ -153,6 +154,9 @@ func TestAPI_updateAgent(t *testing.T) {
 	path := "/v1/agents/" + id
 	w.run([]scenario{
 		{name: "version", method: "PATCH", path: path, token: w.alice, body: object{"version": "2"}, status: 200, says: `"version":"2"`},
+		{name: "model", method: "PATCH", path: path, token: w.alice, body: object{"model": "gpt-4.1-mini"}, status: 200, says: `"model":"gpt-4.1-mini"`},
+		{name: "no model", method: "PATCH", path: path, token: w.alice, body: object{"model": ""}, status: 200},
+		{name: "long model", method: "PATCH", path: path, token: w.alice, body: object{"model": strings.Repeat("é", 81)}, status: 422, code: arena.CodeInvalid, fields: []string{"model"}},
 		{name: "name taken", method: "PATCH", path: path, token: w.alice, body: object{"name": "Other"}, status: 409, code: arena.CodeNameTaken, fields: []string{"name"}},
 		{name: "another's agent", method: "PATCH", path: path, token: w.bob, body: object{"version": "3"}, status: 404, code: arena.CodeNotFound},
 		{name: "own protocol", method: "PATCH", path: path, token: w.alice, body: object{"protocol": "aap"}, status: 422, code: arena.CodeInvalid, fields: []string{"protocol"}},

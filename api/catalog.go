@@ -64,6 +64,8 @@ type ratingRulesView struct {
 	Top                arena.MilliElo `json:"top" doc:"From this peak on K is k_top."`
 	ProvisionalMatches int            `json:"provisional_matches" doc:"Rated matches with K = k_provisional."`
 	NewVersionMatches  int            `json:"new_version_matches" doc:"The same after a declared new version."`
+	RankedMatches      int            `json:"ranked_matches" doc:"Rated matches that a rank needs."`
+	RankedGroups       int            `json:"ranked_groups" doc:"Groups of owners that it needs among the opponents."`
 }
 
 // limitsView are the greatest values of fields of requests.
@@ -104,6 +106,7 @@ func newCatalog() catalogView {
 		Rating: ratingRulesView{
 			Start: arena.StartRating, Scale: scoring.Scale, KProvisional: scoring.NewcomerK, K: scoring.SettledK, KTop: scoring.MasterK,
 			Top: scoring.MasterPeak, ProvisionalMatches: arena.ProvisionalMatches, NewVersionMatches: arena.NewVersionMatches,
+			RankedMatches: arena.RankedMatches, RankedGroups: arena.RankedGroups,
 		},
 		Limits: limitsView{
 			Rounds: settings.MaxRounds, TimeLimitSeconds: arena.MaxTimeLimit.Seconds(), TimeBankSeconds: arena.MaxTimeBank.Seconds(),

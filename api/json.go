@@ -314,8 +314,15 @@ func (v *standingView) appendJSON(b []byte) []byte {
 	b = appendText(append(b, `,"owner_id":`...), v.OwnerID)
 	b = appendText(append(b, `,"owner_name":`...), v.OwnerName)
 	b = appendText(append(b, `,"status":`...), string(v.Status))
+	b = appendText(append(b, `,"protocol":`...), v.Protocol)
+	if v.Pull {
+		b = append(b, `,"pull":true`...)
+	}
 	if v.Version != "" {
 		b = appendText(append(b, `,"version":`...), v.Version)
+	}
+	if v.Model != "" {
+		b = appendText(append(b, `,"model":`...), v.Model)
 	}
 	b = v.Rating.AppendJSON(append(b, `,"rating":`...))
 	b = appendInt(append(b, `,"rated_matches":`...), v.RatedMatches)

@@ -204,7 +204,10 @@ type standingView struct {
 	OwnerID      string            `json:"owner_id"`
 	OwnerName    string            `json:"owner_name"`
 	Status       arena.AgentStatus `json:"status" enum:"pending,active,paused,retired"`
+	Protocol     string            `json:"protocol" enum:"aap,agora,envelope,agentprotocol,a2a"`
+	Pull         bool              `json:"pull,omitempty" doc:"An aap agent without an endpoint: it fetches its tasks."`
 	Version      string            `json:"version,omitempty"`
+	Model        string            `json:"model,omitempty" doc:"The language model or framework that answers, as its owner declares it. Absent: none was declared."`
 	Rating       arena.MilliElo    `json:"rating"`
 	RatedMatches int               `json:"rated_matches"`
 	Provisional  bool              `json:"provisional"`
@@ -267,7 +270,7 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 	for _, s := range standings {
 		items = append(items, standingView{
 			Rank: s.Rank, AgentID: s.Agent.ID, Name: s.Agent.Name, OwnerID: s.Agent.OwnerID, OwnerName: s.Agent.OwnerName,
-			Status: s.Agent.StatusAt(now), Version: s.Agent.Version,
+			Status: s.Agent.StatusAt(now), Protocol: s.Agent.Protocol, Pull: s.Agent.Pulls(), Version: s.Agent.Version, Model: s.Agent.Model,
 			Rating: s.Rating.MilliElo, RatedMatches: s.Rating.Matches, Provisional: s.Rating.Provisional(),
 			Wins: s.Rating.Wins, Draws: s.Rating.Draws, Losses: s.Rating.Losses,
 			Opponents: s.Opponents, Groups: s.Groups, LastRatedAt: optionalTime(s.Rating.LastRatedAt), Recent: orEmpty(s.Recent),

@@ -213,9 +213,26 @@ func TestAPI_listStandings(t *testing.T) {
 	if r.str("items.0.agent_id") != id || !strings.Contains(string(r.body), `"rating":1500.000,`) {
 		t.Errorf("standings: %s", r.body)
 	}
+	// The table shows everyone how an agent plays, and nobody where.
+	pulls := w.do("POST", "/v1/agents", w.bob, object{"name": "pulls", "model": "LangGraph", "leagues": []string{"quiz"}}).is(201).str("agent_id")
+	for _, token := range []string{"", w.alice, w.bob, w.admin} {
+		r := w.do("GET", "/v1/leagues/quiz/standings", token, nil).is(200)
+		for _, line := range into[standingsView](r).Items {
+			want := standingView{Protocol: arena.ProtocolAAP, Pull: line.AgentID == pulls}
+			if want.Pull {
+				want.Model = "LangGraph"
+			}
+			if line.Protocol != want.Protocol || line.Pull != want.Pull || line.Model != want.Model {
+				t.Errorf("%s: %+v", line.Name, line)
+			}
+		}
+		if strings.Contains(string(r.body), ".example") || strings.Contains(string(r.body), "endpoint") {
+			t.Errorf("an endpoint is in the standings: %s", r.body)
+		}
+	}
 	w.do("POST", "/v1/leagues/quiz/start", w.admin, nil).is(200)
 	w.do("POST", "/v1/leagues/quiz/freeze", w.admin, nil).is(200)
-	for token, want := range map[string]int{"": 0, w.alice: 0, w.admin: 1} {
+	for token, want := range map[string]int{"": 0, w.alice: 0, w.admin: 2} {
 		r := w.do("GET", "/v1/leagues/quiz/standings", token, nil).is(200)
 		if n := len(r.at("items").([]any)); n != want || r.at("frozen") != true {
 			t.Errorf("frozen: %d lines, want %d: %s", n, want, r.body)

@@ -151,6 +151,7 @@ type Agent struct {
 	PublicKey   string    // in the canonical form of its protocol, "" none
 	KeyProvedAt time.Time // when its owner proved possession of PublicKey; zero: not yet
 	Version     string
+	Model       string // the language model or framework that answers, as its owner declares it; "": none
 	Description string
 	Leagues     []string // slugs it has entered
 	Pauses      []Pause
@@ -209,6 +210,7 @@ type Registration struct {
 	Endpoint    string // "" when it only polls
 	PublicKey   string
 	Version     string
+	Model       string
 	Description string
 	Leagues     []string // slugs of leagues to enter
 
@@ -222,10 +224,10 @@ type Registration struct {
 // AgentUpdate is a change of an agent by its owner. Nil members stay as they
 // are.
 type AgentUpdate struct {
-	Name, Endpoint, Version, Description *string
-	PauseAfter                           *int
-	PullConcurrent                       *int // of an agent that fetches its tasks, as it is after the change
-	Budget                               *Budget
+	Name, Endpoint, Version, Model, Description *string
+	PauseAfter                                  *int
+	PullConcurrent                              *int // of an agent that fetches its tasks, as it is after the change
+	Budget                                      *Budget
 }
 
 // NotRetired returns a conflict if the agent is retired.

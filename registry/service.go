@@ -19,6 +19,7 @@ const (
 	maxName        = 40
 	maxEndpoint    = 2048
 	maxVersion     = 32
+	maxModel       = 80
 	maxDescription = 500
 	maxPublicKey   = 2000
 	maxLeagues     = 20
@@ -198,7 +199,7 @@ func (s *Service) create(ctx context.Context, caller arena.Caller, in arena.Regi
 	now := s.now()
 	g = arena.Agent{
 		ID: arena.NewID(arena.AgentPrefix, now), OwnerID: caller.OwnerID, Name: in.Name, Protocol: in.Protocol,
-		Endpoint: endpoint, EndpointKey: endpointKey, PublicKey: publicKey, Version: in.Version, Description: in.Description,
+		Endpoint: endpoint, EndpointKey: endpointKey, PublicKey: publicKey, Version: in.Version, Model: in.Model, Description: in.Description,
 		Leagues: in.Leagues, CreatedAt: now, PullConcurrent: max(1, in.PullConcurrent), PauseAfter: arena.DefaultPauseAfter,
 	}
 	if p := s.o.Protocols[in.Protocol]; p.CheckKey != nil && p.TrustKeys {
@@ -250,7 +251,7 @@ func checkRegistration(in arena.Registration) error {
 	if err := checkName(in.Name); err != nil {
 		return err
 	}
-	if err := checkTexts(in.Version, in.Description); err != nil {
+	if err := checkTexts(in.Version, in.Model, in.Description); err != nil {
 		return err
 	}
 	return plaintext.CheckLine("public_key", in.PublicKey)
@@ -274,14 +275,20 @@ func checkName(name string) error {
 	return plaintext.CheckLine("name", name)
 }
 
-func checkTexts(version, description string) error {
+func checkTexts(version, model, description string) error {
 	if err := plaintext.CheckLength("version", version, 0, maxVersion); err != nil {
+		return err
+	}
+	if err := plaintext.CheckLength("model", model, 0, maxModel); err != nil {
 		return err
 	}
 	if err := plaintext.CheckLength("description", description, 0, maxDescription); err != nil {
 		return err
 	}
 	if err := plaintext.CheckLine("version", version); err != nil {
+		return err
+	}
+	if err := plaintext.CheckLine("model", model); err != nil {
 		return err
 	}
 	return plaintext.CheckText("description", description)
@@ -348,7 +355,7 @@ func (s *Service) checkServes(ctx context.Context, protocol, endpoint string) er
 
 // audited is what an owner may change in an agent.
 func audited(g arena.Agent) map[string]string {
-	values := map[string]string{"name": g.Name, "endpoint": g.Endpoint, "version": g.Version, "description": g.Description}
+	values := map[string]string{"name": g.Name, "endpoint": g.Endpoint, "version": g.Version, "model": g.Model, "description": g.Description}
 	if !g.Budget.IsZero() {
 		values["budget"] = describeBudget(g.Budget)
 	}
@@ -381,7 +388,7 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 			return arena.Agent{}, err
 		}
 	}
-	if err := checkTexts(orElse(in.Version, ""), orElse(in.Description, "")); err != nil {
+	if err := checkTexts(orElse(in.Version, ""), orElse(in.Model, ""), orElse(in.Description, "")); err != nil {
 		return arena.Agent{}, err
 	}
 	if n := orElse(in.PauseAfter, 0); n < 0 || n > arena.MaxPauseAfter {
@@ -425,6 +432,7 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 		}
 		g.Name = orElse(in.Name, g.Name)
 		g.Version = orElse(in.Version, g.Version)
+		g.Model = orElse(in.Model, g.Model)
 		g.Description = orElse(in.Description, g.Description)
 		g.PauseAfter = orElse(in.PauseAfter, g.PauseAfter)
 		g.Budget = orElse(in.Budget, g.Budget)

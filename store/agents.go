@@ -30,6 +30,7 @@ var agentTable = db.NewTable("agents", "a",
 	db.Text("endpoint", func(a *arena.Agent) *string { return &a.Endpoint }),
 	db.Text("public_key", func(a *arena.Agent) *string { return &a.PublicKey }),
 	db.Text("version", func(a *arena.Agent) *string { return &a.Version }),
+	db.Text("model", func(a *arena.Agent) *string { return &a.Model }),
 	db.Text("description", func(a *arena.Agent) *string { return &a.Description }),
 	db.Column[arena.Agent]{
 		Name: "pauses", Type: db.TypeText,
@@ -72,7 +73,7 @@ const agentOwner = ` JOIN owners o ON o.id = a.owner_id`
 var (
 	insertAgents = db.NewInsert(agentTable, "ON CONFLICT (owner_id, name_key) WHERE retired_at = 0 DO NOTHING")
 	updateAgents = db.NewUpdate(agentTable, []string{"id"}, []string{
-		"name", "name_key", "endpoint", "endpoint_key", "endpoint_domain", "endpoint_since", "public_key", "version", "description", "pauses", "paused_until", "passed_at", "retired_at",
+		"name", "name_key", "endpoint", "endpoint_key", "endpoint_domain", "endpoint_since", "public_key", "version", "model", "description", "pauses", "paused_until", "passed_at", "retired_at",
 		"health_ok", "checked_at", "latency_ns", "health_reason", "health_detail", "capabilities", "declared_latency_ns",
 		"max_concurrent", "failures", "successes", "key_proved_at", "pull_concurrent",
 		"pause_after", "resumed_at", "budget", "round_tokens",

@@ -154,6 +154,8 @@ func TestMigrations_frozen(t *testing.T) {
 		"sqlite/00053_season_corrected.sql":   "34d0a3fd47bd29cca8588c758a99000126e7b1d985d6f11f32ff5e7c3e1854a8",
 		"postgres/00054_withdrawals.sql":      "b8ec9133f4d8aee332e787d6ef8d280cf53fbef6bd50a58c363f8a636a329c8c",
 		"sqlite/00054_withdrawals.sql":        "5be4c910d02b06c9cc4f9e17b5fcff28deb0b4a4ce377821dab6ab6dac4339b4",
+		"postgres/00055_agent_model.sql":      "7196d89f5804777e71a3816ae673df8baf21a9a155b52a07de5964da5f705625",
+		"sqlite/00055_agent_model.sql":        "2163087659c7559e1bf982b2bf0aa8ce55243ed5388e9ec0234d431e0c5abfe1",
 	}
 	for _, engine := range []string{"postgres", "sqlite"} {
 		files, err := migrations.For(engine)

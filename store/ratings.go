@@ -428,7 +428,7 @@ var insertMetGroups = db.NewInsert(metGroupTable, "ON CONFLICT DO NOTHING").Retu
 
 // standingRows reads a league's table: every agent that is in it or was ever
 // rated in it, with no more of it than a table shows.
-const standingRows = `SELECT a.id, a.owner_id, o.name, a.name, a.version, a.pauses, a.passed_at, a.retired_at,
+const standingRows = `SELECT a.id, a.owner_id, o.name, a.name, a.protocol, a.endpoint, a.version, a.model, a.pauses, a.passed_at, a.retired_at,
 	r.melo, r.matches, r.peak, r.new_version, r.wins, r.draws, r.losses, r.opponents, r.opponent_groups, r.recent, r.last_rated_at
 	FROM (SELECT agent_id FROM entries WHERE league = $1 AND withdrawn_at = 0 UNION SELECT agent_id FROM ratings WHERE league = $1) t
 	JOIN agents a ON a.id = t.agent_id JOIN owners o ON o.id = a.owner_id
@@ -439,7 +439,7 @@ func scanStanding(league string) func(db.Row) (*arena.Standing, error) {
 		s := &arena.Standing{Rating: arena.NewRating(league, "")}
 		a, g := &s.Agent, &s.Rating
 		var last int64
-		err := r.Scan(&a.ID, &a.OwnerID, &a.OwnerName, &a.Name, &a.Version, pausesInto{&a.Pauses}, db.IntoTime(&a.PassedAt), db.IntoTime(&a.RetiredAt),
+		err := r.Scan(&a.ID, &a.OwnerID, &a.OwnerName, &a.Name, &a.Protocol, &a.Endpoint, &a.Version, &a.Model, pausesInto{&a.Pauses}, db.IntoTime(&a.PassedAt), db.IntoTime(&a.RetiredAt),
 			orAsIs[arena.MilliElo]{&g.MilliElo}, orAsIs[int]{&g.Matches}, orAsIs[arena.MilliElo]{&g.Peak}, orAsIs[int]{&g.NewVersion}, orAsIs[int]{&g.Wins},
 			orAsIs[int]{&g.Draws}, orAsIs[int]{&g.Losses}, orAsIs[int]{&s.Opponents}, orAsIs[int]{&s.Groups}, recentInto{&s.Recent}, orAsIs[int64]{&last})
 		s.Groups = min(s.Groups, arena.RankedGroups)
@@ -463,7 +463,7 @@ func (i orAsIs[T]) Scan(src any) error {
 // Standings returns a league's table: every agent that is in it or was ever
 // rated in it. Those with a rank at now come first, then the others, each by
 // rating, then id (docs/rules.md, section 7). Of an agent it has ids and names,
-// version, pauses, and when it passed and retired.
+// protocol, endpoint, version, model, pauses, and when it passed and retired.
 func (s *Leagues) Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error) {
 	var found []*arena.Standing
 	err := s.view(ctx, func(q db.Querier) (err error) {

@@ -21,7 +21,7 @@ const maxPrompt = 64 << 10
 type JoinCmd struct {
 	Arena      string   `arg:"" optional:"" placeholder:"URL" help:"The arena (ARENA_URL, else the current context, else http://127.0.0.1:8080)."`
 	Exec       string   `xor:"source" placeholder:"CMD" help:"Answer with this program: the prompt is its input, its ANSWER line or last line the answer."`
-	Model      string   `xor:"source" placeholder:"NAME" help:"Answer with this language model."`
+	Model      string   `xor:"source" placeholder:"NAME" help:"Answer with this language model. A new agent declares it, and leaderboards show it."`
 	API        string   `name:"api" default:"chat" enum:"chat,responses,anthropic" help:"API of --model: ${enum}. The first two are OpenAI's, chat is also that of most other endpoints."`
 	BaseURL    string   `name:"base-url" placeholder:"URL" help:"Endpoint of --model (https://api.openai.com/v1, or https://api.anthropic.com/v1). Its key is read from OPENAI_API_KEY, or ANTHROPIC_API_KEY."`
 	Endpoint   string   `name:"url" xor:"source" placeholder:"URL" help:"Answer with this AAP endpoint on this machine."`
@@ -82,8 +82,12 @@ func (c *JoinCmd) Run(app *App) error {
 			loggedIn = target.Token
 		}
 	}
+	model := ""
+	if c.Model != "" {
+		model = source.Name()
+	}
 	return join.Run(app.Ctx, join.Options{
-		Arena: target.URL, Source: source, Name: c.Name, Leagues: c.League,
+		Arena: target.URL, Source: source, Name: c.Name, Model: model, Leagues: c.League,
 		Key: cmp.Or(c.Key, app.Getenv("ARENA_AGENT_KEY")), OwnerToken: owner, Login: loggedIn, Invite: app.Getenv("ARENA_INVITE"),
 		NoTest: c.NoTest, Matches: c.Matches, PerDay: c.PerDay, Folder: filepath.Join(folder, "join"),
 		Out: app.Stdout, Live: cli.IsTerminal(app.Stdout), Now: time.Now,

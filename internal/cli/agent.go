@@ -69,6 +69,7 @@ type agent struct {
 	Endpoint     string   `json:"endpoint"`
 	Pull         bool     `json:"pull"`
 	Version      string   `json:"version"`
+	Model        string   `json:"model"`
 	Leagues      []string `json:"leagues"`
 	Status       string   `json:"status"`
 	Running      int      `json:"running"`
@@ -170,6 +171,7 @@ type agentRegisterCmd struct {
 	League        []string `placeholder:"SLUG" sep:"," help:"Enter this league; repeatable."`
 	PublicKey     string   `placeholder:"KEY" help:"Key of an agent of envelope or agentprotocol."`
 	AgentVersion  string   `placeholder:"TEXT" help:"Version of the agent."`
+	Model         string   `placeholder:"NAME" help:"Language model or framework that answers, for leaderboards."`
 	Description   string   `placeholder:"TEXT" help:"One sentence for its page."`
 	MaxConcurrent int      `placeholder:"N" help:"Matches at once of an agent that fetches its tasks; left out: 1."`
 }
@@ -180,7 +182,7 @@ func (c *agentRegisterCmd) Run(p *Process, group *AgentCmd) error {
 		return err
 	}
 	body := map[string]any{"name": c.Name, "leagues": append([]string{}, c.League...)}
-	for key, value := range map[string]string{"endpoint": c.Endpoint, "protocol": c.Protocol, "public_key": c.PublicKey, "version": c.AgentVersion, "description": c.Description} {
+	for key, value := range map[string]string{"endpoint": c.Endpoint, "protocol": c.Protocol, "public_key": c.PublicKey, "version": c.AgentVersion, "model": c.Model, "description": c.Description} {
 		if value != "" {
 			body[key] = value
 		}
@@ -300,6 +302,7 @@ func (c *agentShowCmd) Run(p *Process, group *AgentCmd) error {
 		{"protocol", plain(a.Protocol)},
 		{"endpoint", plain(endpoint)},
 		{"version", plain(a.Version)},
+		{"model", plain(a.Model)},
 		{"leagues", plain(strings.Join(a.Leagues, ", "))},
 		{"ratings", plain(a.ratings())},
 		{"playing", plain(fmt.Sprint(a.Running))},

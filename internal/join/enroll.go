@@ -168,7 +168,11 @@ func (e *enrollment) create(ctx context.Context, owner, name string) (view agent
 	defer cancel()
 	client := e.arena.As(owner)
 	client.IdempotencyKey = rand.Text()
-	err = client.Call(ctx, http.MethodPost, "/v1/agents", map[string]string{"name": name, "protocol": "aap"}, &view)
+	agent := map[string]string{"name": name, "protocol": "aap"}
+	if e.options.Model != "" {
+		agent["model"] = e.options.Model
+	}
+	err = client.Call(ctx, http.MethodPost, "/v1/agents", agent, &view)
 	return view, err
 }
 

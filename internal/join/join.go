@@ -33,6 +33,7 @@ type Options struct {
 	Arena      string // base URL
 	Source     Source
 	Name       string   // of the agent; the source's when empty
+	Model      string   // that a new agent declares; "": none
 	Leagues    []string // slugs; every open league without any
 	Key        string   // of an agent that exists; "": register one or reuse the one of the last run
 	OwnerToken string   // of an owner that exists; "": sign up

@@ -42,7 +42,7 @@ func TestRun_firstMatch(t *testing.T) {
 	t.Parallel()
 	w, folder := newWorld(t), filepath.Join(t.TempDir(), "arena", "join")
 	w.setMatch("m_1", running)
-	p := w.start(folder, stubCommand(t, nil, "first option"), func(o *Options) { o.Matches = 1 })
+	p := w.start(folder, stubCommand(t, nil, "first option"), func(o *Options) { o.Matches, o.Model = 1, "stub-1" })
 	if r := w.answered(w.arena.Offer(duel("m_1", 1))); r.Answer != "Canberra" {
 		t.Errorf("answer is %s", r.Body)
 	}
@@ -94,6 +94,9 @@ func TestRun_firstMatch(t *testing.T) {
 	}
 	if n := w.count("POST /v1/owners"); n != 1 {
 		t.Errorf("%d owners signed up", n)
+	}
+	if n := strings.Count(w.sent(), `"model":"stub-1"`); n != 1 {
+		t.Errorf("the model was declared %d times in %s", n, w.sent())
 	}
 }
 
@@ -380,9 +383,7 @@ func TestRun_modelKey(t *testing.T) {
 	if err := p.wait(); err != nil {
 		t.Error(err)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if sent := strings.Join(w.bodies, "\n") + fmt.Sprint(e); strings.Contains(sent, "sk-own") {
+	if sent := w.sent() + fmt.Sprint(e); strings.Contains(sent, "sk-own") {
 		t.Errorf("the arena got the key:\n%s", sent)
 	}
 }

@@ -90,6 +90,13 @@ func (w *world) record(r *http.Request) {
 	w.bodies = append(w.bodies, fmt.Sprint(r.Header, string(body)))
 }
 
+// sent returns the headers and bodies of all calls.
+func (w *world) sent() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(w.bodies, "\n")
+}
+
 // count returns how often a call was made.
 func (w *world) count(call string) (n int) {
 	w.mu.Lock()

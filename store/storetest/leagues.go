@@ -303,7 +303,8 @@ func standings(f *fixture) {
 	f.equal(1, table[2].Groups)
 	shown := must(f.Agents.Agent(ctx, star.ID))(f)
 	f.equal(arena.Agent{
-		ID: shown.ID, OwnerID: shown.OwnerID, OwnerName: shown.OwnerName, Name: shown.Name, Version: shown.Version,
+		ID: shown.ID, OwnerID: shown.OwnerID, OwnerName: shown.OwnerName, Name: shown.Name, Protocol: shown.Protocol, Endpoint: shown.Endpoint,
+		Version: shown.Version, Model: shown.Model,
 		Pauses: shown.Pauses, PassedAt: shown.PassedAt, RetiredAt: shown.RetiredAt,
 	}, table[0].Agent)
 
