@@ -205,8 +205,12 @@ function standings(w, slug) {
       owner_id: a.owner_id,
       owner_name: a.owner_name,
       status: a.status,
+      protocol: a.protocol,
+      pull: a.pull,
+      model: a.model,
       ...a.ratings[of],
       opponents: 8,
+      opponent_groups: 5,
       recent: history(a, of, w.now, 20).map((p) => p.rating),
       ...(games ? { games: gameTally(a) } : {}),
     }));

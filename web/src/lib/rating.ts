@@ -15,6 +15,8 @@ export const TOP_ELO = rating.top;
 /** Matches with K.fresh: the first ones, and those after a new version. */
 export const FRESH_MATCHES = rating.provisional_matches;
 export const VERSION_MATCHES = rating.new_version_matches;
+/** What a rank needs: rated matches, and groups of owners among the opponents. */
+export const RANKED = { matches: rating.ranked_matches, groups: rating.ranked_groups } as const;
 /** The standard deviation of strengths before the first match. */
 const PRIOR_ELO = 200;
 /** 95 % of a normal distribution lie within so many standard deviations. */

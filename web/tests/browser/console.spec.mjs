@@ -163,11 +163,12 @@ test('an owner brings an agent from sign-up to its first delivery, and retires i
   await page.locator(`${id('entry')}[data-league="${league}"][data-entered="false"]`).waitFor();
   await tab(page, 'settings');
   await page.locator(`${id('edit')} [name="version"]`).fill('2.0');
+  await page.locator(`${id('edit')} [name="model"]`).fill('LangGraph');
   await page.locator(`${id('edit')} [name="pause_after"]`).fill('20');
   await page.locator(`${id('edit')} button`).click();
   await page.locator(id('said'), { hasText: 'Saved' }).waitFor();
   const saved = await api(`/v1/agents/${agentId}`, { token });
-  assert.deepEqual([saved.version, saved.pause_after], ['2.0', 20]);
+  assert.deepEqual([saved.version, saved.model, saved.pause_after], ['2.0', 'LangGraph', 20]);
   const retire = page.locator(`${id('retire')} button`);
   assert.equal(await retire.isDisabled(), true);
   await page.locator(`${id('retire')} input`).fill(name);

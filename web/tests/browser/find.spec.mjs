@@ -154,7 +154,7 @@ test('a table sorts and filters in its address', async () => {
   const { page, faults, close } = await open('/leaderboard?league=trivia');
   await page.locator(id('standing')).first().waitFor();
   await page.locator(id('sort-agent')).click();
-  const names = () => page.locator(`${id('standing')} th bdi`).allInnerTexts();
+  const names = () => page.locator(`${id('standing')} .who bdi`).allInnerTexts();
   const sorted = async (order) => {
     const found = await names();
     return found.length > 8 && String(found) === String(found.toSorted((x, y) => order * x.localeCompare(y)));
@@ -169,6 +169,46 @@ test('a table sorts and filters in its address', async () => {
   await until('filter', async () => (await page.locator(id('standing')).count()) < 9);
   await page.goBack();
   assert.match(await path(page), /sort=agent/);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('a table says who plays, and is filtered by it in its address', async () => {
+  const agents = shared.world.agents.filter((a) => a.ratings.trivia);
+  const count = (fits) => agents.filter(fits).length;
+  const { page, faults, close } = await open('/leaderboard?league=trivia');
+  const of = (a) => page.locator(`${id('standing')}[data-agent="${a.agent_id}"]`);
+  const [quill] = agents;
+  await of(quill).locator(id('standing-facts'), { hasText: quill.owner_name }).waitFor();
+  await of(quill).locator(id('standing-facts'), { hasText: quill.model }).waitFor();
+  await of(quill).locator(id('standing-needs'), { hasText: 'needs 6 more matches for a rank' }).waitFor();
+  await of(agents.find((a) => a.pull))
+    .locator(id('standing-facts'), { hasText: 'AAP, fetches its tasks' })
+    .waitFor();
+
+  await page.locator(id('board-owner')).selectOption(quill.owner_id);
+  await counted(
+    page.locator(id('standing')),
+    count((a) => a.owner_id === quill.owner_id),
+  );
+  await page.locator(id('board-rating')).selectOption('provisional');
+  await counted(
+    page.locator(id('standing')),
+    count((a) => a.owner_id === quill.owner_id && a.ratings.trivia.provisional),
+  );
+  assert.equal(await path(page), `/leaderboard?league=trivia&owner=${quill.owner_id}&rating=provisional`);
+  await page.locator(id('board-clear')).click();
+  await counted(page.locator(id('standing')), agents.length);
+
+  // The address alone draws the filtered table, also on a league's page.
+  await page.goto(`${ORIGIN}/l/trivia?view=ratings&model=LangGraph&protocol=pull`);
+  await counted(
+    page.locator(id('standing')),
+    count((a) => a.model === 'LangGraph' && a.pull),
+  );
+  assert.equal(await page.locator(id('board-model')).inputValue(), 'LangGraph');
+  await page.goto(`${ORIGIN}/leaderboard?league=trivia&owner=ow_none`);
+  await page.locator(id('board-filtered'), { hasText: 'No agent matches these filters.' }).waitFor();
   assert.deepEqual(faults, []);
   await close();
 });

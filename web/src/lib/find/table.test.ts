@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Standing } from '../api/contract';
-import { ordered, orderOf, pressed, resultsLink, resultsOf, tableLink, type Column } from './table';
+import { choices, filtersOf, needs, ordered, orderOf, pressed, resultsLink, resultsOf, tableLink, type Column } from './table';
 
 const line = (name: string, rating: number, rank: number | undefined, wins: number, losses: number) =>
   ({ agent_id: name, name, rating, rank, wins, draws: 0, losses, rated_matches: wins + losses }) as Standing;
@@ -11,8 +11,9 @@ const table = [
   line('New', 1550, undefined, 2, 0),
   line('Low', 1300, undefined, 0, 1),
 ];
-const names = (sort: string, text?: string) =>
-  ordered(table, orderOf(new URLSearchParams({ sort })), text)
+const none = filtersOf(new URLSearchParams());
+const names = (sort: string, q = '') =>
+  ordered(table, orderOf(new URLSearchParams({ sort })), { ...none, q })
     .map((s) => s.name)
     .join(' ');
 
@@ -29,7 +30,58 @@ describe('a table of ratings', () => {
     ['matches', 'Ada Bob Cy New Low'],
   ])('sorted by %s', (sort, want) => expect(names(sort)).toBe(want));
 
-  it('is filtered by a part of the name', () => expect(names('', ' b')).toBe('Bob'));
+  it('is filtered by a part of the name', () => expect(names('', 'b')).toBe('Bob'));
+
+  const who = [
+    { ...table[0]!, owner_id: 'ow_1', owner_name: 'Zoe', protocol: 'aap', model: 'gpt-4.1-mini', provisional: false },
+    { ...table[1]!, owner_id: 'ow_2', owner_name: 'Ann', protocol: 'aap', pull: true, provisional: true },
+    { ...table[2]!, owner_id: 'ow_1', owner_name: 'Zoe', protocol: 'a2a', model: 'LangGraph', provisional: true },
+  ] as Standing[];
+  it.each<[string, string]>([
+    ['', 'Ada Bob Cy'],
+    ['owner=ow_1', 'Ada Cy'],
+    ['protocol=aap', 'Ada'],
+    ['protocol=pull', 'Bob'],
+    ['model=LangGraph', 'Cy'],
+    ['rating=established', 'Ada'],
+    ['rating=provisional', 'Bob Cy'],
+    ['rating=nonsense', 'Ada Bob Cy'],
+    ['owner=ow_1&rating=provisional&q=+C+', 'Cy'],
+    ['owner=ow_none', ''],
+  ])('is filtered by %s', (address, want) =>
+    expect(
+      ordered(who, orderOf(new URLSearchParams()), filtersOf(new URLSearchParams(address)))
+        .map((s) => s.name)
+        .join(' '),
+    ).toBe(want),
+  );
+
+  it('knows the values of its filters, by their labels', () => {
+    const found = choices(who);
+    expect([...found.owner]).toEqual([
+      ['ow_2', 'Ann'],
+      ['ow_1', 'Zoe'],
+    ]);
+    expect([...found.model.keys()]).toEqual(['gpt-4.1-mini', 'LangGraph']);
+    expect([...found.protocol.keys()]).toEqual(['a2a', 'aap', 'pull']);
+  });
+
+  it.each([
+    [
+      { rated_matches: 4, opponent_groups: 0 },
+      { of: 'matches', n: 6 },
+    ],
+    [
+      { rated_matches: 12, opponent_groups: 4 },
+      { of: 'opponents', n: 1 },
+    ],
+    [{ rated_matches: 12, opponent_groups: 5 }, { of: 'recent' }],
+    [
+      { rated_matches: 12, opponent_groups: 5, rank: 3, provisional: true },
+      { of: 'established', n: 18 },
+    ],
+    [{ rated_matches: 30, opponent_groups: 5, rank: 3, provisional: false }, undefined],
+  ])('%o needs %o', (line, want) => expect(needs(line as Standing)).toEqual(want));
 
   it('keeps order and filter in the address', () => {
     const query = new URLSearchParams('view=ratings&sort=agent&q=b');
@@ -37,9 +89,9 @@ describe('a table of ratings', () => {
     expect(press('agent')).toBe('/l/x?view=ratings&sort=-agent&q=b');
     expect(press('rating')).toBe('/l/x?view=ratings&sort=rating&q=b');
     expect(press('rank')).toBe('/l/x?view=ratings&q=b');
-    expect(tableLink('/l/x', query, { text: '' })).toBe('/l/x?view=ratings&sort=agent');
-    expect(tableLink('/l/x', new URLSearchParams(), { text: 'a' })).toBe('/l/x?q=a');
-    expect(tableLink('/l/x', new URLSearchParams('q=a'), { text: '' })).toBe('/l/x');
+    expect(tableLink('/l/x', query, { filters: { q: '' } })).toBe('/l/x?view=ratings&sort=agent');
+    expect(tableLink('/l/x', new URLSearchParams(), { filters: { q: 'a' } })).toBe('/l/x?q=a');
+    expect(tableLink('/l/x', new URLSearchParams('q=a&owner=ow_1'), { filters: { q: '' } })).toBe('/l/x?owner=ow_1');
   });
 
   it('counts all games, or those that were played out, as the address says', () => {
@@ -51,7 +103,7 @@ describe('a table of ratings', () => {
     ] as Standing[];
     const order = (address: string) => {
       const query = new URLSearchParams(address);
-      return ordered(games, orderOf(query), '', resultsOf(query))
+      return ordered(games, orderOf(query), none, resultsOf(query))
         .map((s) => s.name)
         .join(' ');
     };

@@ -1,6 +1,7 @@
 import type { Standing } from '../api/contract';
+import { FRESH_MATCHES, RANKED } from '../rating';
 
-// The order and the filter of a table of ratings, as they stand in the address. Pure.
+// The order and the filters of a table of ratings, as they stand in the address. Pure.
 
 export const COLUMNS = ['rank', 'agent', 'rating', 'score', 'record', 'matches'] as const;
 export type Column = (typeof COLUMNS)[number];
@@ -41,15 +42,77 @@ export function orderOf(query: URLSearchParams): Order {
 /** The order after a press on a column's head: its own first, then the other way. */
 export const pressed = (now: Order, column: Column): Order => ({ column, up: now.column === column ? !now.up : first(column) });
 
-/** The same address with another order or filter. */
-export function tableLink(path: string, query: URLSearchParams, { order, text }: { order?: Order; text?: string }): string {
+/** The filters as they stand in the address; '' leaves out nothing. */
+export interface BoardFilters {
+  /** Part of a name. */
+  readonly q: string;
+  /** The id of an owner. */
+  readonly owner: string;
+  /** The protocol, or pull; see protocolOf. */
+  readonly protocol: string;
+  readonly model: string;
+  readonly rating: string;
+}
+
+const FILTERS = ['q', 'owner', 'protocol', 'model', 'rating'] as const;
+/** established: rated often enough that the rating is not provisional. */
+export const RATINGS = ['established', 'provisional'] as const;
+
+export function filtersOf(query: URLSearchParams): BoardFilters {
+  const [q = '', owner = '', protocol = '', model = '', rating = ''] = FILTERS.map((name) => query.get(name)?.trim() ?? '');
+  return { q, owner, protocol, model, rating: RATINGS.find((r) => r === rating) ?? '' };
+}
+
+/** How the arena and an agent reach each other: the protocol, or pull for an AAP agent that fetches its tasks. */
+export const protocolOf = (s: Standing): string => (s.pull ? 'pull' : s.protocol);
+
+const fits = (s: Standing, f: BoardFilters): boolean =>
+  s.name.toLocaleLowerCase().includes(f.q.toLocaleLowerCase()) &&
+  (!f.owner || s.owner_id === f.owner) &&
+  (!f.protocol || protocolOf(s) === f.protocol) &&
+  (!f.model || s.model === f.model) &&
+  (!f.rating || s.provisional === (f.rating === 'provisional'));
+
+/** The values that a table can be filtered by, each with its label. */
+export function choices(standings: readonly Standing[]): Record<'owner' | 'protocol' | 'model', ReadonlyMap<string, string>> {
+  const of = (value: (s: Standing) => string, label: (s: Standing) => string) =>
+    new Map(standings.flatMap((s) => (value(s) ? [[value(s), label(s)] as const] : [])).sort(([, a], [, b]) => a.localeCompare(b)));
+  return {
+    owner: of(
+      (s) => s.owner_id,
+      (s) => s.owner_name,
+    ),
+    protocol: of(protocolOf, protocolOf),
+    model: of(
+      (s) => s.model ?? '',
+      (s) => s.model ?? '',
+    ),
+  };
+}
+
+/** What an agent lacks for a rank, or a ranked one for an established rating. recent: a rated match in the last 30 days. */
+export function needs(s: Standing): { of: 'matches' | 'opponents' | 'established'; n: number } | { of: 'recent' } | undefined {
+  if (s.rank) return s.provisional ? { of: 'established', n: FRESH_MATCHES - s.rated_matches } : undefined;
+  if (s.rated_matches < RANKED.matches) return { of: 'matches', n: RANKED.matches - s.rated_matches };
+  if (s.opponent_groups < RANKED.groups) return { of: 'opponents', n: RANKED.groups - s.opponent_groups };
+  return { of: 'recent' };
+}
+
+/** The same address with another order or other filters. */
+export function tableLink(
+  path: string,
+  query: URLSearchParams,
+  { order, filters = {} }: { order?: Order; filters?: Partial<BoardFilters> },
+): string {
   const next = new URLSearchParams(query);
   if (order) {
     next.set('sort', `${order.up === first(order.column) ? '' : '-'}${order.column}`);
     if (next.get('sort') === usual(next)) next.delete('sort');
   }
-  if (text !== undefined) next.set('q', text);
-  if (!next.get('q')) next.delete('q');
+  for (const name of FILTERS) {
+    if (filters[name] !== undefined) next.set(name, filters[name]);
+    if (!next.get(name)) next.delete(name);
+  }
   const written = next.toString();
   return written ? `${path}?${written}` : path;
 }
@@ -82,9 +145,13 @@ const compare: Readonly<Record<Exclude<Column, 'rank'>, (a: Standing, b: Standin
 };
 
 /** The lines of a table. */
-export function ordered(standings: readonly Standing[], { column, up }: Order, text = '', results: GameResults = 'all'): Standing[] {
-  const wanted = text.trim().toLocaleLowerCase();
-  const list = standings.filter((s) => s.name.toLocaleLowerCase().includes(wanted));
+export function ordered(
+  standings: readonly Standing[],
+  { column, up }: Order,
+  filters: BoardFilters,
+  results: GameResults = 'all',
+): Standing[] {
+  const list = standings.filter((s) => fits(s, filters));
   const sorted = column === 'rank' ? byRank(list) : byRank(list).sort((a, b) => (up ? 1 : -1) * compare[column](a, b, results));
   return column === 'rank' && !up ? sorted.reverse() : sorted;
 }
