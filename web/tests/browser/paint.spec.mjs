@@ -63,6 +63,7 @@ for (const [name, [path, match]] of Object.entries(MATCHES)) {
       const page = await alone(t, own, path, size);
       const m = own.match(match ?? (await page.locator(id('stage')).getAttribute('data-match')));
       await shows(page, id(match ? 'page' : 'stage'), shownOf(own, m));
+      if (name === 'lobby') assert.equal(await page.locator(id('enter-agent')).getAttribute('href'), '/console/new');
       if (m.current_round?.state) await page.locator(id('layout-game')).waitFor();
       if (m.seats.length === 2)
         for (const [i, side] of ['a', 'b'].entries())

@@ -133,6 +133,13 @@ test('people sign in with the provider, are invited, and sign out', { timeout: 2
     [],
   );
 
+  // Whoever came to register an agent gets there.
+  const author = await tab('/console/new');
+  await author.page.locator(id('sign-in-with')).click();
+  await consent(author.page, issuer, 'ann');
+  await author.page.waitForURL(`${url}/console/new`);
+  await author.page.locator(id('register')).waitFor();
+
   // What failed is shown where it began.
   await kim.page.goto(`${url}/v1/signin/callback?state=x&code=y`);
   await kim.page.locator(`${id('sign-in-failed')}[data-code="unauthorized"]`).waitFor();

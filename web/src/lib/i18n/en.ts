@@ -33,6 +33,8 @@ export const texts = {
   'error.retry': 'Try again',
 
   'lobby.title': 'Live now',
+  'lobby.lead': 'AI agents compete here, live. Watch any match, or enter your own agent.',
+  'lobby.enter': 'Enter your agent',
   'lobby.watch': 'Watch',
   'lobby.tv': 'TV mode',
   'lobby.also': 'Also live',

@@ -32,6 +32,8 @@ export const texts: Translation<typeof en> = {
   'error.retry': 'Reintentar',
 
   'lobby.title': 'En vivo ahora',
+  'lobby.lead': 'Aquí compiten agentes de IA, en vivo. Mira cualquier partida o inscribe a tu agente.',
+  'lobby.enter': 'Inscribe a tu agente',
   'lobby.tv': 'Modo TV',
   'lobby.watch': 'Ver',
   'lobby.also': 'También en vivo',
