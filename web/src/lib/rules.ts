@@ -18,7 +18,7 @@ export function rulesOf(l: League): string[] {
         : [...roundsOf(l), judgeOf(l)]),
     l.score_mode === 'rounds' ? t('rules.score.rounds') : '',
     l.judge.criteria ? t('rules.criteria', { text: l.judge.criteria }) : '',
-    l.generator ? t('rules.generator', { name: l.generator.name }) : '',
+    l.generator ? t('rules.generator', { name: l.generator.name.replaceAll('_', ' ') }) : '',
     shownOf(l),
     t(l.rated ? 'rules.rated' : 'rules.unrated'),
     tokensOf(l),
@@ -40,7 +40,7 @@ export const summaryOf = (l: League): string =>
       : l.debate
         ? t('rules.debate')
         : l.generator
-          ? t('rules.generator', { name: l.generator.name })
+          ? t('rules.generator', { name: l.generator.name.replaceAll('_', ' ') })
           : judgeOf(l),
   ]
     .filter(Boolean)
@@ -122,7 +122,7 @@ function judgeOf(l: League): string {
   const { kind, tolerance, partial, agents, window_seconds, min_votes } = l.judge;
   if (kind === 'number' && tolerance) return t('rules.judge.number.tolerance', { tolerance });
   if (kind === 'panel' && agents?.length) return tn('rules.judge.panel.of', agents.length);
-  if (kind === 'crowd') return t('rules.judge.crowd', { s: window_seconds ?? 0, least: Math.max(1, min_votes ?? 0) });
+  if (kind === 'crowd') return tn('rules.judge.crowd', Math.max(1, min_votes ?? 0), { s: window_seconds ?? 0 });
   const text = tx(`rules.judge.${kind}`, t('rules.judge.other', { kind }));
   return [text, tolerance ? t('rules.judge.tolerance', { tolerance }) : '', partial ? t('rules.judge.partial') : '']
     .filter(Boolean)

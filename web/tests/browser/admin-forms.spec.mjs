@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { demo } from './kit/arena.mjs';
-import { ADMIN, api, heldDuel, id, mapAll, once, open, pair, PATIENCE, send } from './kit/kit.mjs';
+import { ADMIN, api, checkPages, heldDuel, id, mapAll, once, open, pair, PATIENCE, send, unfold } from './kit/kit.mjs';
 
 await demo();
 const KEPT = { 'arena.admin': ADMIN };
@@ -29,15 +29,12 @@ test('a table whose header has empty and repeated names is mapped by the others'
 });
 
 test('a fraction is typed key by key, and a field for a number may be empty meanwhile', { timeout: PATIENCE }, async () => {
-  const { page, faults, close } = await open('/admin/leagues/new', { kept: KEPT });
+  const { page, faults, close } = await open('/admin/leagues/new/class', { kept: KEPT });
+  const slug = `fractions-${once()}`;
   const wizard = page.locator(id('wizard'));
-  const next = page.locator(id('wizard-next'));
-  const step = (name) => page.locator(`${id('wizard')}[data-step="${name}"]`).waitFor();
-  await wizard.locator('[name="title"]').fill(`Fractions ${once()}`);
-  for (const name of ['what', 'tasks', 'play']) {
-    await next.click();
-    await step(name);
-  }
+  const save = page.locator(id('wizard-save'));
+  await wizard.locator('[name="title"]').fill(slug);
+  await unfold(page, 'play');
   const cost = wizard.locator('[name="max_cost_usd"]');
   await cost.fill('');
   assert.equal(await cost.inputValue(), '');
@@ -45,13 +42,56 @@ test('a fraction is typed key by key, and a field for a number may be empty mean
   assert.equal(await cost.inputValue(), '0.05');
   const rounds = wizard.locator('[name="rounds"]');
   await rounds.fill('');
-  await next.click(); // the browser refuses an empty field
-  assert.equal(await wizard.getAttribute('data-step'), 'play');
+  await save.click(); // the browser refuses an empty field
+  await wizard.locator('[name="rounds"]:focus').waitFor();
   await rounds.pressSequentially('12');
-  await next.click();
-  await step('when');
+  await save.click();
+  await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
+  const made = await api(`/v1/leagues/${slug}`);
+  assert.deepEqual([made.max_cost_usd, made.rounds], [0.05, 12]);
   assert.deepEqual(faults, []);
   await close();
+});
+
+test('a league of each template is made by its card and one button, and is what its preview showed', { timeout: PATIENCE }, async () => {
+  const { page, faults, close, go } = await open('/admin/leagues', { kept: KEPT });
+  const motions = (await (await send('GET', '/v1/packs')).json()).items.find((p) => p.name === 'motions');
+  const rulesIn = (part) => page.locator(`${part} ${id('rules')} li`).allTextContents();
+  const names = { quiz: 'friday-quiz', debate: 'debate-night', ladder: 'game-ladder', class: 'class-tournament' };
+  for (const [name, slug] of Object.entries(names)) {
+    await page.locator('a[href="/admin/leagues/new"]').click();
+    await page.locator(id(`template-${name}`)).click();
+    await page.locator(id('wizard')).waitFor();
+    if (name === 'debate') await page.locator('[name="pack_id"]').selectOption(motions.pack_id);
+    const shown = [await rulesIn(id('preview')), await page.locator(`${id('preview')} .facts`).textContent()];
+    const sections = await mapAll(page, `${id('wizard')} details`, (s) => s.open);
+    assert.deepEqual(sections, Array(6).fill(false), `${name}: a section is open`);
+    await page.locator(id('wizard-save')).click();
+    await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
+    await go(`/l/${slug}`);
+    await page
+      .locator(`${id('rules')} li`)
+      .first()
+      .waitFor();
+    const facts = (line) => line.replace(/\s+/g, ' ').trim();
+    assert.deepEqual(await rulesIn('main'), shown[0], name);
+    assert.ok(facts(await page.locator('main .facts').first().textContent()).startsWith(facts(shown[1])), name);
+    assert.equal((await send('POST', `/v1/leagues/${slug}/start`)).ok, true, name);
+    await go('/admin/leagues');
+  }
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('the templates and their forms fit a phone and a desk, in both themes', { timeout: PATIENCE }, async () => {
+  const names = ['quiz', 'debate', 'ladder', 'class', 'scratch'];
+  await checkPages(
+    {
+      'new-league': ['/admin/leagues/new', id('templates')],
+      ...Object.fromEntries(names.map((n) => [`new-league-${n}`, [`/admin/leagues/new/${n}`, id('wizard')]])),
+    },
+    { kept: KEPT, fullPage: true },
+  );
 });
 
 test('the console opens by a second read of who is signed in', { timeout: PATIENCE }, async () => {
@@ -115,11 +155,11 @@ test('agents that a league allows are named and can be taken off, also those tha
     (route) => route.fulfill({ json: { items: [], next_cursor: '' } }),
   );
   await go(`/admin/leagues/${slug}/edit`);
-  await page.locator(id('step-who')).click();
+  await unfold(page, 'who');
   const row = page.locator(`${id('picker')}[data-field="allow"] .tick`, { hasText: agent.name });
   await row.locator('[type="checkbox"]').click();
   await row.locator('[type="checkbox"]:not(:checked)').waitFor(); // in its place: a slip is ticked again
-  await page.locator(id('wizard-next')).click();
+  await page.locator(id('wizard-save')).click();
   await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
   assert.equal((await api(`/v1/leagues/${slug}`)).entry.allow, undefined);
   assert.equal((await send('DELETE', `/v1/leagues/${slug}`)).ok, true);

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { demo } from './kit/arena.mjs';
-import { ADMIN, api, counted, id, mapAll, once, open, PATIENCE, rewrite, SCREENS, send } from './kit/kit.mjs';
+import { ADMIN, api, counted, id, mapAll, once, open, PATIENCE, rewrite, SCREENS, send, unfold } from './kit/kit.mjs';
 
 await demo();
 const KEPT = { 'arena.admin': ADMIN };
@@ -40,12 +40,11 @@ test('an admin uploads a game; a bad one is refused with the line and the reason
 
 test('an organizer makes a league of a game without a word about judges, edits it and copies it', { timeout: PATIENCE }, async () => {
   const slug = `dice-${once()}`;
-  const { page, faults, close } = await open('/admin/leagues/new', { kept: KEPT });
+  const { page, faults, close } = await open('/admin/leagues/new/scratch', { kept: KEPT });
   const wizard = page.locator(id('wizard'));
-  const next = page.locator(id('wizard-next'));
+  const save = page.locator(id('wizard-save'));
   const field = (name) => wizard.locator(`[name="${name}"]`);
   const options = (name) => mapAll(page, `${id('wizard')} [name="${name}"] option`, (o) => o.value);
-  const step = (name) => page.locator(`${id('wizard')}[data-step="${name}"]`).waitFor();
   const seen = new Set(); // every field of every screen
   const picture = async (name) => {
     for (const f of await mapAll(page, `${id('wizard')} [name]`, (e) => e.getAttribute('name'))) seen.add(f);
@@ -59,48 +58,39 @@ test('an organizer makes a league of a game without a word about judges, edits i
   };
 
   await field('title').fill(slug);
-  await wizard.locator('[name="plays"][value="game"]').check();
-  await picture('about');
-  await next.click();
-  await step('what');
+  await field('plays').selectOption('game');
   assert.ok(!(await options('format')).includes('elimination'));
-  await picture('what');
-  await next.click();
-  await step('tasks');
   await field('game').selectOption('connect_four');
   await field('game').selectOption('liars_dice');
   await counted(field('duplicate'), 0, 'its hands are hidden');
   await field('game_dice').fill('3');
   await field('game_wilds').uncheck();
+  await unfold(page, 'about');
+  await unfold(page, 'tasks');
   await field('games_per_match').fill('4');
-  await picture('game');
-  await next.click();
-  await step('play');
+  await unfold(page, 'play');
   assert.deepEqual(await options('visibility'), ['sealed', 'delayed']);
   await field('time_bank_seconds').fill('90');
-  await picture('play');
-  await next.click();
-  await step('when');
-  await picture('when');
+  await unfold(page, 'when');
   let release;
   const held = new Promise((resolve) => (release = resolve));
   await rewrite(page, '**/v1/agents?*', async ({ items, ...rest }) => {
     await held;
     return { ...rest, items: items.map((a) => ({ ...a, name: a.name.padEnd(40, 'W') })) };
   });
-  await next.click();
-  await step('who');
-  const { y } = await next.boundingBox();
+  await unfold(page, 'who');
+  await field('allow-find').waitFor();
+  const { y } = await save.boundingBox();
   release();
   await page
     .locator(`${id('picker')} .tick`)
     .first()
     .waitFor();
-  assert.equal((await next.boundingBox()).y, y, 'the list of agents moved the button when it came');
-  await picture('who');
+  assert.equal((await save.boundingBox()).y, y, 'the list of agents moved the button when it came');
+  await picture('form');
   for (const name of ['judge', 'source', 'pack_id', 'rounds', 'max_rounds', 'canary', 'score_mode'])
     assert.ok(!seen.has(name), `a game asks for ${name}`);
-  await next.click();
+  await save.click();
   await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
   const game = {
     name: 'liars_dice',
@@ -127,18 +117,14 @@ test('an organizer makes a league of a game without a word about judges, edits i
   await page.goto(page.url().replace(`/l/${slug}`, '/admin/leagues'));
   const row = page.locator(`${id('admin-league')}[data-league="${slug}"]`);
   await row.locator(id('league-edit')).click();
-  await page.locator(id('step-tasks')).click();
+  await unfold(page, 'tasks');
   await counted(field('game'), 0);
   await field('games_per_match').fill('2');
   await picture('edit');
-  await next.click();
+  await save.click();
   await row.locator(id('league-copy')).click();
   await field('title').fill(`${slug} two`);
-  for (const name of ['what', 'tasks', 'play', 'when', 'who']) {
-    await next.click();
-    await step(name);
-  }
-  await next.click();
+  await save.click();
   await page.locator(`${id('admin-league')}[data-league="${slug}-two"]`).waitFor();
   for (const name of [slug, `${slug}-two`]) assert.deepEqual((await api(`/v1/leagues/${name}`)).game, { ...game, games_per_match: 2 });
   assert.deepEqual(faults, []);

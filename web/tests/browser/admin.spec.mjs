@@ -25,6 +25,7 @@ import {
   SCREENS,
   search,
   send,
+  unfold,
   until,
 } from './kit/kit.mjs';
 
@@ -92,27 +93,25 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   await upload.locator('button').click();
   assert.match(await text(page, 'pack-made'), /2 tasks, 0 left out/);
 
-  // The wizard; beside it the league's page as it will be.
+  // The form; beside it the league's page as it will be.
   await page.locator('.console nav a[href="/admin/leagues"]').click();
   await page.locator('a[href="/admin/leagues/new"]').click();
+  await page.locator(id('template-scratch')).click();
   const wizard = page.locator(id('wizard'));
-  const next = page.locator(id('wizard-next'));
-  // The first step is for people alone: texts, and nothing about how it works.
-  await counted(wizard.locator('select, [type="number"], [type="checkbox"]'), 0);
+  const save = page.locator(id('wizard-save'));
   await wizard.locator('[name="title"]').fill(slug.replaceAll('-', ' ').toUpperCase());
+  await unfold(page, 'about');
   await wizard.locator('[name="description"]').fill('Two agents, one <b>night</b>.');
   await wizard.locator('[name="prize"]').fill('A lamp');
-  await next.click();
-  await page.locator(`${id('wizard')}[data-step="what"] h2:focus`).waitFor();
   assert.equal(await wizard.locator('[name="slug"]').inputValue(), slug);
-  await wizard.locator('[name="slug"]').fill('trivia'); // taken: it says so at the end, at its field
-  await next.click();
-  await page.locator(`${id('wizard')}[data-step="tasks"] h2:focus`).waitFor();
+  await wizard.locator('[name="slug"]').fill('trivia'); // taken: its folded section opens at the end
+  await unfold(page, 'about');
+  await wizard.locator('[name="slug"]').waitFor({ state: 'detached' });
+  await unfold(page, 'tasks');
   await wizard.locator('[name="source"]').selectOption('pack');
   await wizard.locator('[name="pack_id"]').selectOption({ label: `${slug} (2 tasks)` });
   await wizard.locator('[name="judge"]').selectOption('exact');
-  await next.click();
-  await page.locator(`${id('wizard')}[data-step="play"]`).waitFor();
+  await unfold(page, 'play');
   await wizard.locator('[name="rounds"]').fill('3');
   await wizard.locator('[name="time_limit_seconds"]').fill('300');
   await wizard.locator('[name="rules"]').fill('Be brief.\nNo <script>alert(1)</script>');
@@ -122,19 +121,10 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
     rules.join(' | '),
   );
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-wizard-1440-dark.png` });
-  await next.click();
-  await page.locator(`${id('wizard')}[data-step="when"]`).waitFor();
-  await next.click();
-  await page.locator(`${id('wizard')}[data-step="who"]`).waitFor();
-  await next.click();
-  await page.locator(`${id('wizard')}[data-step="what"]`).waitFor();
+  await save.click();
   await page.locator('[name="slug"][aria-invalid="true"]:focus').waitFor();
   await wizard.locator('[name="slug"]').fill(slug);
-  for (const step of ['tasks', 'play', 'when', 'who']) {
-    await next.click();
-    await page.locator(`${id('wizard')}[data-step="${step}"]`).waitFor();
-  }
-  await next.click();
+  await save.click();
   const row = (status) => page.locator(`${id('admin-league')}[data-league="${slug}"][data-status="${status}"]`);
   await row('open').waitFor();
   const made = await api(`/v1/leagues/${slug}`);
@@ -207,21 +197,19 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   await close();
 });
 
-test('a league of debates before a panel is made by the wizard; what is wrong stands at its step', { timeout: PATIENCE }, async (t) => {
+test('a league of debates before a panel is made by the form; what is wrong stands at its field', { timeout: PATIENCE }, async (t) => {
   const slug = `panel-${once()}`;
   const [first, second] = await pair(t);
   const motions = (await (await send('GET', '/v1/packs?limit=100')).json()).items.find((p) => /motion|debate/i.test(p.name));
-  const { page, faults, close } = await open('/admin/leagues/new', { kept: KEPT, refusals: true });
+  const { page, faults, close } = await open('/admin/leagues/new/scratch', { kept: KEPT, refusals: true });
   const wizard = page.locator(id('wizard'));
-  const next = page.locator(id('wizard-next'));
-  const step = (name) => page.locator(`${id('wizard')}[data-step="${name}"]`).waitFor();
+  const save = page.locator(id('wizard-save'));
   const field = (name) => wizard.locator(`[name="${name}"]`);
   const said = () => page.locator(`${id('preview')} li`).allTextContents();
 
   await field('title').fill(slug);
-  await next.click();
-  await step('what');
   // What belongs to one format is there with that format alone.
+  await unfold(page, 'when'); // each format has it
   for (const [format, own] of [
     ['elimination', 'min_seats'],
     ['round_robin', 'double'],
@@ -230,41 +218,33 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
     ['knockout', 'best_of'],
   ]) {
     await field('format').selectOption(format);
+    if (format === 'elimination') await unfold(page, 'what');
     await field(own).waitFor();
     for (const other of ['min_seats', 'double', 'swiss_rounds', 'champion-find', 'best_of'])
       await counted(field(other), Number(other === own), `${other} with ${format}`);
   }
   await field('best_of').selectOption('3');
   assert.ok((await said()).includes('A meeting is the best of 3 games; draws are played again.'));
-  await page.getByRole('button', { name: 'Back' }).click();
-  await step('about');
-  await wizard.locator('[name="plays"][value="debate"]').check();
-  await next.click();
-  await step('what');
+  await field('plays').selectOption('debate');
   assert.ok(!(await mapAll(page, `${id('wizard')} [name="format"] option`, (o) => o.value)).includes('elimination'));
-  await next.click();
-  await step('tasks');
+  await unfold(page, 'tasks');
   await counted(field('source'), 0);
   await field('pack_id').selectOption(motions.pack_id);
   assert.deepEqual(await mapAll(page, `${id('wizard')} [name="judge"] option`, (o) => o.value), ['panel', 'crowd', 'model']);
   await field('turns').fill('1');
   await field('criteria').fill('reasons');
-  await next.click();
-  await step('play');
+  await unfold(page, 'play');
   await counted(field('rounds'), 0);
   assert.equal(await field('visibility').inputValue(), 'live');
   await counted(field('delay'), 0);
   await field('visibility').selectOption('delayed');
   await field('delay').fill('45');
-  await next.click();
-  await step('when');
   await field('schedule_mode').selectOption('weekly');
   await field('schedule_zone').selectOption('Europe/Madrid');
   await field('schedule_time').fill('18:00');
   assert.match(await text(page, 'schedule-words'), /every Friday at 18:00 \(Europe\/Madrid\)/);
   await field('schedule_starts').selectOption('round');
-  await next.click();
-  await step('who');
+  await unfold(page, 'who');
   await field('signup_until').fill('2040-01-02T03:04');
   await field('min_matches').fill('2');
   await pick(page, 'allow', first);
@@ -283,19 +263,16 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
       `${rule} in ${rules.join(' | ')}`,
     );
   }
-  await next.click(); // nobody is on the panel
-  await step('tasks');
+  await unfold(page, 'tasks');
+  await field('criteria').waitFor({ state: 'detached' });
+  await save.click(); // nobody is on the panel
   await page.locator(`${id('field-error')}[data-field="judges"]:focus`).waitFor();
   const panel = wizard.locator(`${id('picker')}[data-field="judges"]`);
   await pick(page, 'judges', second);
   await field('judges-find').fill('nobody has this name');
   await counted(panel.locator('[type="checkbox"]'), 1);
-  for (const name of ['play', 'when', 'who']) {
-    await next.click();
-    await step(name);
-  }
-  assert.equal(await wizard.locator(`[value="${first.id}"]`).isChecked(), true);
-  await next.click();
+  assert.equal(await wizard.locator(`${id('picker')}[data-field="allow"] [value="${first.id}"]`).isChecked(), true);
+  await save.click();
   await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
   const made = await api(`/v1/leagues/${slug}`);
   assert.deepEqual(
@@ -372,16 +349,15 @@ test('an admin edits a league, enters agents, copies, archives and deletes', { t
   await field('description').fill('Sums for the night.');
   await field('rules_text').fill('Be fair.');
   assert.match(await text(page, 'preview'), /Sums for the night\./);
-  await page.locator(id('step-what')).click();
   assert.equal((await field('slug').count()) + (await field('format').count()), 0);
-  await page.locator(id('step-when')).click();
+  await unfold(page, 'when');
   await field('schedule_mode').selectOption('cron');
   await field('schedule').fill('often');
-  await page.locator(id('wizard-next')).click();
+  await page.locator(id('wizard-save')).click();
   await page.locator(`${id('field-error')}[data-field="schedule"]`).waitFor();
   await field('schedule').fill('0 18 * * *');
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-league-edit-1440-dark.png`, fullPage: true });
-  await page.locator(id('wizard-next')).click();
+  await page.locator(id('wizard-save')).click();
   await row(slug).waitFor();
   const changed = await api(`/v1/leagues/${slug}`);
   assert.deepEqual(
@@ -403,11 +379,7 @@ test('an admin edits a league, enters agents, copies, archives and deletes', { t
   await page.locator('.console nav a[href="/admin/leagues"]').click();
   await row(slug).locator(id('league-copy')).click();
   assert.equal(await field('title').inputValue(), `${slug} (copy)`);
-  for (const step of ['what', 'tasks', 'play', 'when', 'who']) {
-    await page.locator(id('wizard-next')).click();
-    await page.locator(`${id('wizard')}[data-step="${step}"]`).waitFor();
-  }
-  await page.locator(id('wizard-next')).click();
+  await page.locator(id('wizard-save')).click();
   await row(`${slug}-copy`).waitFor();
   assert.equal((await api(`/v1/leagues/${slug}-copy`)).description, 'Sums for the night.');
 
@@ -647,7 +619,8 @@ test('axe finds nothing serious in the admin console, and the keyboard alone wal
   const pages = [
     ['/admin', id('nodes')],
     ['/admin/leagues', id('admin-league')],
-    ['/admin/leagues/new', id('wizard')],
+    ['/admin/leagues/new', id('templates')],
+    ['/admin/leagues/new/quiz', id('wizard')],
     ['/admin/calendar', id('calendar-item')],
     ['/admin/matches', `${id('schedule')} .tick`],
     ['/admin/agents', id('admin-agent')],
@@ -667,7 +640,8 @@ test('the admin console fits a phone and a desk, in both themes', { timeout: 3 *
       'admin-overview': ['/admin', id('nodes')],
       'admin-leagues': ['/admin/leagues', id('admin-league')],
       'admin-calendar': ['/admin/calendar', id('calendar-item')],
-      'admin-wizard-start': ['/admin/leagues/new', id('wizard')],
+      'admin-templates': ['/admin/leagues/new', id('templates')],
+      'admin-wizard-quiz': ['/admin/leagues/new/quiz', id('wizard')],
       'admin-league-copy': ['/admin/leagues/trivia/copy', id('wizard')],
       'admin-league-agents': ['/admin/leagues/trivia/agents', id('entered-agent')],
       'admin-finished': ['/admin/matches/finished', id('finished')],

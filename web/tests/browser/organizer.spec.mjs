@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { demo } from './kit/arena.mjs';
-import { ADMIN, api, counted, id, mapAll, once, open, ORIGIN, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
+import { ADMIN, api, counted, id, mapAll, once, open, ORIGIN, PATIENCE, SCREENS, send, unfold, until } from './kit/kit.mjs';
 
 await demo();
 const KEPT = { 'arena.admin': ADMIN };
@@ -44,8 +44,8 @@ test('an organizer is offered its leagues alone, a moderator the agents', { time
   await row.locator(id('move-pause')).waitFor();
   await row.locator(id('league-edit')).click();
   await page.locator(`${id('wizard')} [name="description"]`).fill('From the desk.');
-  await page.locator(id('step-tasks')).click();
-  await page.locator(id('wizard-next')).click();
+  await unfold(page, 'tasks');
+  await page.locator(id('wizard-save')).click();
   await row.waitFor();
   assert.equal((await api(`/v1/leagues/${slug}`)).description, 'From the desk.');
   await page.locator('.console nav a[href="/admin/matches"]').click();
@@ -56,7 +56,17 @@ test('an organizer is offered its leagues alone, a moderator the agents', { time
   await page.goto(`${ORIGIN}/admin/calendar`);
   await page.locator(id('calendar-item')).first().waitFor();
   assert.deepEqual([...new Set(await mapAll(page, id('calendar-item'), (i) => i.dataset.league))], [slug]);
-  for (const path of ['packs', 'owners', 'tokens', 'audit', 'agents', 'leagues/new', `leagues/${slug}/copy`, 'leagues/trivia/edit']) {
+  for (const path of [
+    'packs',
+    'owners',
+    'tokens',
+    'audit',
+    'agents',
+    'leagues/new',
+    'leagues/new/quiz',
+    `leagues/${slug}/copy`,
+    'leagues/trivia/edit',
+  ]) {
     await page.goto(`${ORIGIN}/admin/${path}`);
     await page.locator('main h1').waitFor();
     await counted(page.locator('main form, main button:not([data-testid="sign-out"])'), 0, path);

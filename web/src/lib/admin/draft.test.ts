@@ -9,8 +9,6 @@ import {
   patchOf,
   previewOf,
   slugOf,
-  STEP_NAMES,
-  stepOf,
   visibilitiesOf,
   withGame,
   type Draft,
@@ -232,16 +230,6 @@ describe('a draft', () => {
     expect(bodyOf(draft({ filler: true })).pace).toEqual({ matches_per_day: 24, pause_seconds: 600, unrated_filler: true });
     expect(bodyOf(draft({ filler: true, rated: false }))).not.toHaveProperty('pace');
     expect(patchOf(draft()).pace).toEqual({ matches_per_day: 24, pause_seconds: 600, unrated_filler: false });
-  });
-  it('goes back to the first step with a wrong field', () => {
-    expect(['slug', 'judge.agents', 'max_rounds', 'entry.allow'].map((f) => STEP_NAMES[stepOf([f])])).toEqual([
-      'what',
-      'tasks',
-      'play',
-      'who',
-    ]);
-    expect(stepOf(['schedule', 'judge'])).toBe(2);
-    expect(stepOf(['unknown'])).toBe(-1);
   });
 });
 

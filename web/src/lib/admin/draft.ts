@@ -4,8 +4,8 @@ import type { components } from '../api/schema';
 import { defaults, formatOf, formats, generators, judgeKind, judges, limits, visibilities } from '../catalog';
 import { gameOf, type Game } from '../games';
 
-// The wizard's answers, as the API takes them and as the league page shows
-// them. Pure.
+// What is entered in the form of a league, as the API takes it and as the league
+// page shows it. Pure.
 
 type LeagueBody = components['schemas']['LeagueBody'];
 type UpdateLeagueBody = components['schemas']['UpdateLeagueBody'];
@@ -253,76 +253,6 @@ export const withGame = (d: Draft, g: Pick<Game, 'name' | 'deals' | 'hidden' | '
     duplicate: d.duplicate && g.deals && !g.hidden,
     players: Math.min(Math.max(d.players, 2), g.max_seats),
   });
-
-/** The fields of each step, as errors name them. Members that have no field of their own belong to their parent's. */
-export const STEPS = {
-  about: ['title', 'description', 'prize', 'rules_text'],
-  what: [
-    'slug',
-    'format',
-    'min_seats',
-    'max_seats',
-    'format_options.double',
-    'format_options.rounds',
-    'format_options.best_of',
-    'format_options.champion',
-  ],
-  tasks: [
-    'game',
-    'game.games_per_match',
-    'game.duplicate',
-    'pack_id',
-    'generator',
-    'generator.difficulty',
-    'debate',
-    'judge',
-    'judge.tolerance',
-    'judge.agents',
-    'judge.criteria',
-    'judge.window_seconds',
-    'judge.min_votes',
-    'judge.voter_accounts',
-  ],
-  play: [
-    'game.time_bank_seconds',
-    'rounds',
-    'max_rounds',
-    'time_limit_seconds',
-    'break_seconds',
-    'score_mode',
-    'rated',
-    'visibility',
-    'max_tokens',
-    'max_tokens_policy',
-    'max_cost_usd',
-    'canary',
-    'rules',
-  ],
-  when: [
-    'schedule',
-    'format_options.schedule_starts',
-    'format_options.duration_seconds',
-    'format_options.forfeit_seconds',
-    'pace.matches_per_day',
-    'pace.pause_seconds',
-    'pace.unrated_filler',
-  ],
-  who: [
-    'signup_until',
-    'entry',
-    'entry.allow',
-    'entry.password',
-    'entry.agents_per_owner',
-    'entry.min_rating',
-    'entry.max_rating',
-    'entry.min_matches',
-  ],
-} as const;
-export type Step = keyof typeof STEPS;
-export const STEP_NAMES = Object.keys(STEPS) as Step[];
-
-/** The first step with a wrong field. */
-export const stepOf = (fields: readonly string[]): number => STEP_NAMES.findIndex((s) => STEPS[s].some((f) => fields.includes(f)));
 
 const rulesOf = (d: Draft): string[] =>
   d.rules

@@ -474,7 +474,8 @@ export const texts = {
     '{n} judge agent compares the answers twice, with the order swapped. If it contradicts itself, the round is a tie.',
   'rules.judge.panel.of_other':
     '{n} judge agents compare the answers twice, with the order swapped. A judge that contradicts itself counts as a tie. The majority decides.',
-  'rules.judge.crowd': 'Spectators vote on anonymous answers for {s} seconds. With fewer than {least} votes the round doesn’t count.',
+  'rules.judge.crowd_one': 'Spectators vote on anonymous answers for {s} seconds. Without a vote the round doesn’t count.',
+  'rules.judge.crowd_other': 'Spectators vote on anonymous answers for {s} seconds. With fewer than {n} votes the round doesn’t count.',
   'rules.judge.model': 'A language model compares the answers twice, with the order swapped. If it contradicts itself, the round is a tie.',
   'rules.criteria': 'Judged by: {text}',
   'rules.judge.other': 'Judge: {kind}.',

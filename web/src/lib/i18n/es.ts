@@ -475,7 +475,8 @@ export const texts: Translation<typeof en> = {
   'rules.judge.panel.of_one': '{n} agente juez compara las respuestas, en ambos órdenes; si cambia de opinión con el orden dice empate.',
   'rules.judge.panel.of_other':
     '{n} agentes jueces comparan las respuestas, en ambos órdenes; quien cambia de opinión con el orden dice empate. Decide más de la mitad.',
-  'rules.judge.crowd': 'El público vota respuestas sin nombre durante {s} segundos. Con menos de {least} votos la ronda es nula.',
+  'rules.judge.crowd_one': 'El público vota respuestas sin nombre durante {s} segundos. Sin votos la ronda es nula.',
+  'rules.judge.crowd_other': 'El público vota respuestas sin nombre durante {s} segundos. Con menos de {n} votos la ronda es nula.',
   'rules.judge.model': 'Un modelo de lenguaje compara las respuestas, en ambos órdenes; si cambia de opinión con el orden dice empate.',
   'rules.criteria': 'Se juzga por: {text}',
   'rules.judge.other': 'Juez: {kind}.',

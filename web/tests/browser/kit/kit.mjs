@@ -225,6 +225,9 @@ export async function search(page, field, name, rows) {
   await counted(page.locator(rows), 1, `${name} alone`);
 }
 
+/** Opens or folds a section of the form of a league. */
+export const unfold = (page, section) => page.locator(`${id(`section-${section}`)} summary`).click();
+
 /** Finds an agent by its name in a list of agents to tick, and ticks it. */
 export async function pick(page, field, agent) {
   const picker = `${id('picker')}[data-field="${field}"]`;
