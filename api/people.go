@@ -67,7 +67,8 @@ type peopleHandlers struct {
 	now    func() time.Time
 }
 
-// cookie returns a Set-Cookie header. Without a value it removes the cookie.
+// cookie returns a Set-Cookie header. Without a value it removes the cookie; with
+// an age of 0 the cookie ends with the browser.
 func (h *peopleHandlers) cookie(name, value string, age time.Duration) string {
 	c := http.Cookie{ //nolint:gosec // G124: an arena on http has no secure cookies
 		Name: cookieName(name, h.https), Value: value, Path: "/", MaxAge: int(age / time.Second),
@@ -103,6 +104,7 @@ func (h *peopleHandlers) ways(ctx context.Context, _ *struct{}) (*output[signInV
 type beginInput struct {
 	Return     string `query:"return" maxLength:"500" doc:"Path of the page to show then, such as /console; /console by default."`
 	Invitation string `query:"invitation" maxLength:"100" doc:"Secret of the invitation that the person takes up."`
+	Remember   bool   `query:"remember" default:"true" doc:"Keep the session when the browser closes; false: its cookie has no expiry time."`
 }
 
 // redirect sends a browser elsewhere.
@@ -129,7 +131,7 @@ func (h *peopleHandlers) begin(ctx context.Context, in *beginInput) (*redirect, 
 	if err != nil {
 		return nil, err
 	}
-	attempt.Return, attempt.Invitation = back, in.Invitation
+	attempt.Return, attempt.Invitation, attempt.Remember = back, in.Invitation, in.Remember
 	text, err := json.Marshal(attempt)
 	if err != nil {
 		return nil, err
@@ -200,7 +202,11 @@ func (h *peopleHandlers) finish(ctx context.Context, in *finishInput) (*redirect
 	secret, err := h.signInWith(ctx, attempt, in)
 	switch {
 	case err == nil:
-		answer.Cookies = append(answer.Cookies, h.cookie(sessionCookie, secret, arena.SessionLongest))
+		age := arena.SessionLongest
+		if !attempt.Remember {
+			age = 0
+		}
+		answer.Cookies = append(answer.Cookies, h.cookie(sessionCookie, secret, age))
 	case arena.CodeOf(err) == arena.CodeInternal:
 		return nil, err
 	default:

@@ -436,6 +436,7 @@ type SignInAttempt struct {
 	Verifier   string // PKCE (RFC 7636)
 	Return     string // path of the page to show then
 	Invitation string // secret of the invitation that the person takes up; "" none
+	Remember   bool   // the cookie of the session outlives the browser
 }
 
 // MailKind is what a mail is about.

@@ -381,7 +381,7 @@ test('a token lives in the tab, is shown once, and ends when it is revoked', asy
 
   // Remembered: it outlives the tab.
   await page.locator(`${id('sign-in')} [name="token"]`).fill(second);
-  await page.locator('#remember').check();
+  await page.locator(`${id('sign-in')} [name="remember"]`).check();
   await page.locator(`${id('sign-in')} button`).click();
   await page.locator(id('tokens')).waitFor();
   assert.deepEqual(await page.evaluate(() => [sessionStorage.getItem('arena.owner'), localStorage.getItem('arena.owner')]), [null, second]);

@@ -56,6 +56,7 @@ test('people sign in with the provider, are invited, and sign out', { timeout: 2
     await opened.go(path);
     return opened;
   };
+  const expiry = async ({ page }) => (await page.context().cookies(url)).find((c) => c.name === 'arena_session')?.expires;
   const shots = async (name, path, { login } = {}) => {
     for (const width of [1440, 390]) {
       for (const theme of SCREENS ? ['dark', 'light'] : ['dark']) {
@@ -78,12 +79,14 @@ test('people sign in with the provider, are invited, and sign out', { timeout: 2
   const admin = await tab('/admin');
   assert.equal(await admin.page.locator(id('sign-in-with')).textContent(), 'Sign in with Acme');
   await admin.page.locator('[name="token"]').waitFor(); // the form for tokens stays
+  await admin.page.locator('[name="remember"]').check();
   await admin.page.locator(id('sign-in-with')).click();
   await consent(admin.page, issuer, 'admin');
   await admin.page.waitForURL(`${url}/admin`);
   assert.match(await admin.page.locator(id('who')).textContent(), /admin of the tests/);
   await admin.page.reload();
   await admin.page.locator(id('who')).waitFor();
+  assert.ok((await expiry(admin)) > Date.now() / 1000, 'it is to be remembered');
 
   // A link for a moderator.
   await admin.page.locator('a[href="/admin/people"]').click();
@@ -106,6 +109,7 @@ test('people sign in with the provider, are invited, and sign out', { timeout: 2
   await consent(kim.page, issuer, 'kim');
   await kim.page.waitForURL(`${url}/admin`);
   assert.match(await kim.page.locator(id('who')).textContent(), /kim of the tests/);
+  assert.equal(await expiry(kim), -1, 'the browser deletes it when it closes');
   const again = await tab(new URL(link).pathname);
   await again.page.locator(`${id('invitation-over')}[data-code="invitation_used"]`).waitFor();
   await shots('people', '/admin/people', { login: 'admin' });

@@ -53,6 +53,8 @@ export const texts = {
   'console.mail.sent': 'Sent. The link works for 24 hours.',
   'console.mail.pauses': 'Email me when the arena pauses an agent',
   'console.with': 'Sign in with {name}',
+  'console.with.remember.hint':
+    'Otherwise you are signed out when the browser closes. After 12 hours without use you are signed out in any case.',
   'console.with.away': '{name} is unavailable. Sign in with a token, or try again later.',
   'console.with.norole': 'You have no role here. Ask an admin for an invitation.',
   'console.with.failed.forbidden': 'The sign-in was declined.',

@@ -53,6 +53,7 @@ export const texts: Translation<typeof en> = {
   'console.mail.sent': 'Enviado. El enlace sirve durante 24 horas.',
   'console.mail.pauses': 'Avisarme por correo cuando Agora Arena pause un agente',
   'console.with': 'Entrar con {name}',
+  'console.with.remember.hint': 'Si no, la sesión termina al cerrar el navegador. Tras 12 horas sin uso termina en todo caso.',
   'console.with.away': '{name} no está disponible. Entra con un token o inténtalo más tarde.',
   'console.with.norole': 'Aquí no tienes ningún rol. Pide una invitación a un administrador.',
   'console.with.failed.forbidden': 'El acceso fue rechazado.',
