@@ -31,19 +31,19 @@ test('a table whose header has empty and repeated names is mapped by the others'
 test('a fraction is typed key by key, and a field for a number may be empty meanwhile', { timeout: PATIENCE }, async () => {
   const { page, faults, close } = await open('/admin/leagues/new/class', { kept: KEPT });
   const slug = `fractions-${once()}`;
-  const wizard = page.locator(id('wizard'));
-  const save = page.locator(id('wizard-save'));
-  await wizard.locator('[name="title"]').fill(slug);
+  const form = page.locator(id('league-form'));
+  const save = page.locator(id('league-save'));
+  await form.locator('[name="title"]').fill(slug);
   await unfold(page, 'play');
-  const cost = wizard.locator('[name="max_cost_usd"]');
+  const cost = form.locator('[name="max_cost_usd"]');
   await cost.fill('');
   assert.equal(await cost.inputValue(), '');
   await cost.pressSequentially('0.05');
   assert.equal(await cost.inputValue(), '0.05');
-  const rounds = wizard.locator('[name="rounds"]');
+  const rounds = form.locator('[name="rounds"]');
   await rounds.fill('');
   await save.click(); // the browser refuses an empty field
-  await wizard.locator('[name="rounds"]:focus').waitFor();
+  await form.locator('[name="rounds"]:focus').waitFor();
   await rounds.pressSequentially('12');
   await save.click();
   await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
@@ -61,12 +61,12 @@ test('a league of each template is made by its card and one button, and is what 
   for (const [name, slug] of Object.entries(names)) {
     await page.locator('a[href="/admin/leagues/new"]').click();
     await page.locator(id(`template-${name}`)).click();
-    await page.locator(id('wizard')).waitFor();
+    await page.locator(id('league-form')).waitFor();
     if (name === 'debate') await page.locator('[name="pack_id"]').selectOption(motions.pack_id);
     const shown = [await rulesIn(id('preview')), await page.locator(`${id('preview')} .facts`).textContent()];
-    const sections = await mapAll(page, `${id('wizard')} details`, (s) => s.open);
+    const sections = await mapAll(page, `${id('league-form')} details`, (s) => s.open);
     assert.deepEqual(sections, Array(6).fill(false), `${name}: a section is open`);
-    await page.locator(id('wizard-save')).click();
+    await page.locator(id('league-save')).click();
     await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
     await go(`/l/${slug}`);
     await page
@@ -88,7 +88,7 @@ test('the templates and their forms fit a phone and a desk, in both themes', { t
   await checkPages(
     {
       'new-league': ['/admin/leagues/new', id('templates')],
-      ...Object.fromEntries(names.map((n) => [`new-league-${n}`, [`/admin/leagues/new/${n}`, id('wizard')]])),
+      ...Object.fromEntries(names.map((n) => [`new-league-${n}`, [`/admin/leagues/new/${n}`, id('league-form')]])),
     },
     { kept: KEPT, fullPage: true },
   );
@@ -159,7 +159,7 @@ test('agents that a league allows are named and can be taken off, also those tha
   const row = page.locator(`${id('picker')}[data-field="allow"] .tick`, { hasText: agent.name });
   await row.locator('[type="checkbox"]').click();
   await row.locator('[type="checkbox"]:not(:checked)').waitFor(); // in its place: a slip is ticked again
-  await page.locator(id('wizard-save')).click();
+  await page.locator(id('league-save')).click();
   await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
   assert.equal((await api(`/v1/leagues/${slug}`)).entry.allow, undefined);
   assert.equal((await send('DELETE', `/v1/leagues/${slug}`)).ok, true);

@@ -41,13 +41,13 @@ test('an admin uploads a game; a bad one is refused with the line and the reason
 test('an organizer makes a league of a game without a word about judges, edits it and copies it', { timeout: PATIENCE }, async () => {
   const slug = `dice-${once()}`;
   const { page, faults, close } = await open('/admin/leagues/new/scratch', { kept: KEPT });
-  const wizard = page.locator(id('wizard'));
-  const save = page.locator(id('wizard-save'));
-  const field = (name) => wizard.locator(`[name="${name}"]`);
-  const options = (name) => mapAll(page, `${id('wizard')} [name="${name}"] option`, (o) => o.value);
+  const form = page.locator(id('league-form'));
+  const save = page.locator(id('league-save'));
+  const field = (name) => form.locator(`[name="${name}"]`);
+  const options = (name) => mapAll(page, `${id('league-form')} [name="${name}"] option`, (o) => o.value);
   const seen = new Set(); // every field of every screen
   const picture = async (name) => {
-    for (const f of await mapAll(page, `${id('wizard')} [name]`, (e) => e.getAttribute('name'))) seen.add(f);
+    for (const f of await mapAll(page, `${id('league-form')} [name]`, (e) => e.getAttribute('name'))) seen.add(f);
     if (!SCREENS) return;
     for (const [width, colorScheme] of SCREENS_OF) {
       await page.setViewportSize({ width, height: 900 });

@@ -97,33 +97,33 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   await page.locator('.console nav a[href="/admin/leagues"]').click();
   await page.locator('a[href="/admin/leagues/new"]').click();
   await page.locator(id('template-scratch')).click();
-  const wizard = page.locator(id('wizard'));
-  const save = page.locator(id('wizard-save'));
-  await wizard.locator('[name="title"]').fill(slug.replaceAll('-', ' ').toUpperCase());
+  const form = page.locator(id('league-form'));
+  const save = page.locator(id('league-save'));
+  await form.locator('[name="title"]').fill(slug.replaceAll('-', ' ').toUpperCase());
   await unfold(page, 'about');
-  await wizard.locator('[name="description"]').fill('Two agents, one <b>night</b>.');
-  await wizard.locator('[name="prize"]').fill('A lamp');
-  assert.equal(await wizard.locator('[name="slug"]').inputValue(), slug);
-  await wizard.locator('[name="slug"]').fill('trivia'); // taken: its folded section opens at the end
+  await form.locator('[name="description"]').fill('Two agents, one <b>night</b>.');
+  await form.locator('[name="prize"]').fill('A lamp');
+  assert.equal(await form.locator('[name="slug"]').inputValue(), slug);
+  await form.locator('[name="slug"]').fill('trivia'); // taken: its folded section opens at the end
   await unfold(page, 'about');
-  await wizard.locator('[name="slug"]').waitFor({ state: 'detached' });
+  await form.locator('[name="slug"]').waitFor({ state: 'detached' });
   await unfold(page, 'tasks');
-  await wizard.locator('[name="source"]').selectOption('pack');
-  await wizard.locator('[name="pack_id"]').selectOption({ label: `${slug} (2 tasks)` });
-  await wizard.locator('[name="judge"]').selectOption('exact');
+  await form.locator('[name="source"]').selectOption('pack');
+  await form.locator('[name="pack_id"]').selectOption({ label: `${slug} (2 tasks)` });
+  await form.locator('[name="judge"]').selectOption('exact');
   await unfold(page, 'play');
-  await wizard.locator('[name="rounds"]').fill('3');
-  await wizard.locator('[name="time_limit_seconds"]').fill('300');
-  await wizard.locator('[name="rules"]').fill('Be brief.\nNo <script>alert(1)</script>');
+  await form.locator('[name="rounds"]').fill('3');
+  await form.locator('[name="time_limit_seconds"]').fill('300');
+  await form.locator('[name="rules"]').fill('Be brief.\nNo <script>alert(1)</script>');
   const rules = await page.locator(`${id('preview')} li`).allTextContents();
   assert.ok(
     rules.includes('3 rounds per match, up to 300 seconds each.') && rules.includes('No <script>alert(1)</script>'),
     rules.join(' | '),
   );
-  if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-wizard-1440-dark.png` });
+  if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-league-form-1440-dark.png` });
   await save.click();
   await page.locator('[name="slug"][aria-invalid="true"]:focus').waitFor();
-  await wizard.locator('[name="slug"]').fill(slug);
+  await form.locator('[name="slug"]').fill(slug);
   await save.click();
   const row = (status) => page.locator(`${id('admin-league')}[data-league="${slug}"][data-status="${status}"]`);
   await row('open').waitFor();
@@ -202,9 +202,9 @@ test('a league of debates before a panel is made by the form; what is wrong stan
   const [first, second] = await pair(t);
   const motions = (await (await send('GET', '/v1/packs?limit=100')).json()).items.find((p) => /motion|debate/i.test(p.name));
   const { page, faults, close } = await open('/admin/leagues/new/scratch', { kept: KEPT, refusals: true });
-  const wizard = page.locator(id('wizard'));
-  const save = page.locator(id('wizard-save'));
-  const field = (name) => wizard.locator(`[name="${name}"]`);
+  const form = page.locator(id('league-form'));
+  const save = page.locator(id('league-save'));
+  const field = (name) => form.locator(`[name="${name}"]`);
   const said = () => page.locator(`${id('preview')} li`).allTextContents();
 
   await field('title').fill(slug);
@@ -226,11 +226,11 @@ test('a league of debates before a panel is made by the form; what is wrong stan
   await field('best_of').selectOption('3');
   assert.ok((await said()).includes('A meeting is the best of 3 games; draws are played again.'));
   await field('plays').selectOption('debate');
-  assert.ok(!(await mapAll(page, `${id('wizard')} [name="format"] option`, (o) => o.value)).includes('elimination'));
+  assert.ok(!(await mapAll(page, `${id('league-form')} [name="format"] option`, (o) => o.value)).includes('elimination'));
   await unfold(page, 'tasks');
   await counted(field('source'), 0);
   await field('pack_id').selectOption(motions.pack_id);
-  assert.deepEqual(await mapAll(page, `${id('wizard')} [name="judge"] option`, (o) => o.value), ['panel', 'crowd', 'model']);
+  assert.deepEqual(await mapAll(page, `${id('league-form')} [name="judge"] option`, (o) => o.value), ['panel', 'crowd', 'model']);
   await field('turns').fill('1');
   await field('criteria').fill('reasons');
   await unfold(page, 'play');
@@ -267,11 +267,11 @@ test('a league of debates before a panel is made by the form; what is wrong stan
   await field('criteria').waitFor({ state: 'detached' });
   await save.click(); // nobody is on the panel
   await page.locator(`${id('field-error')}[data-field="judges"]:focus`).waitFor();
-  const panel = wizard.locator(`${id('picker')}[data-field="judges"]`);
+  const panel = form.locator(`${id('picker')}[data-field="judges"]`);
   await pick(page, 'judges', second);
   await field('judges-find').fill('nobody has this name');
   await counted(panel.locator('[type="checkbox"]'), 1);
-  assert.equal(await wizard.locator(`${id('picker')}[data-field="allow"] [value="${first.id}"]`).isChecked(), true);
+  assert.equal(await form.locator(`${id('picker')}[data-field="allow"] [value="${first.id}"]`).isChecked(), true);
   await save.click();
   await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
   const made = await api(`/v1/leagues/${slug}`);
@@ -345,7 +345,7 @@ test('an admin edits a league, enters agents, copies, archives and deletes', { t
   const { page, faults, close } = await open('/admin/leagues', { kept: KEPT, refusals: true });
   const row = (name) => page.locator(`${id('admin-league')}[data-league="${name}"]`);
   await row(slug).locator(id('league-edit')).click();
-  const field = (name) => page.locator(`${id('wizard')} [name="${name}"]`);
+  const field = (name) => page.locator(`${id('league-form')} [name="${name}"]`);
   await field('description').fill('Sums for the night.');
   await field('rules_text').fill('Be fair.');
   assert.match(await text(page, 'preview'), /Sums for the night\./);
@@ -353,11 +353,11 @@ test('an admin edits a league, enters agents, copies, archives and deletes', { t
   await unfold(page, 'when');
   await field('schedule_mode').selectOption('cron');
   await field('schedule').fill('often');
-  await page.locator(id('wizard-save')).click();
+  await page.locator(id('league-save')).click();
   await page.locator(`${id('field-error')}[data-field="schedule"]`).waitFor();
   await field('schedule').fill('0 18 * * *');
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-league-edit-1440-dark.png`, fullPage: true });
-  await page.locator(id('wizard-save')).click();
+  await page.locator(id('league-save')).click();
   await row(slug).waitFor();
   const changed = await api(`/v1/leagues/${slug}`);
   assert.deepEqual(
@@ -379,7 +379,7 @@ test('an admin edits a league, enters agents, copies, archives and deletes', { t
   await page.locator('.console nav a[href="/admin/leagues"]').click();
   await row(slug).locator(id('league-copy')).click();
   assert.equal(await field('title').inputValue(), `${slug} (copy)`);
-  await page.locator(id('wizard-save')).click();
+  await page.locator(id('league-save')).click();
   await row(`${slug}-copy`).waitFor();
   assert.equal((await api(`/v1/leagues/${slug}-copy`)).description, 'Sums for the night.');
 
@@ -620,7 +620,7 @@ test('axe finds nothing serious in the admin console, and the keyboard alone wal
     ['/admin', id('nodes')],
     ['/admin/leagues', id('admin-league')],
     ['/admin/leagues/new', id('templates')],
-    ['/admin/leagues/new/quiz', id('wizard')],
+    ['/admin/leagues/new/quiz', id('league-form')],
     ['/admin/calendar', id('calendar-item')],
     ['/admin/matches', `${id('schedule')} .tick`],
     ['/admin/agents', id('admin-agent')],
@@ -641,8 +641,8 @@ test('the admin console fits a phone and a desk, in both themes', { timeout: 3 *
       'admin-leagues': ['/admin/leagues', id('admin-league')],
       'admin-calendar': ['/admin/calendar', id('calendar-item')],
       'admin-templates': ['/admin/leagues/new', id('templates')],
-      'admin-wizard-quiz': ['/admin/leagues/new/quiz', id('wizard')],
-      'admin-league-copy': ['/admin/leagues/trivia/copy', id('wizard')],
+      'admin-league-form-quiz': ['/admin/leagues/new/quiz', id('league-form')],
+      'admin-league-copy': ['/admin/leagues/trivia/copy', id('league-form')],
       'admin-league-agents': ['/admin/leagues/trivia/agents', id('entered-agent')],
       'admin-finished': ['/admin/matches/finished', id('finished')],
       'league-about': ['/l/trivia', id('about')],

@@ -43,9 +43,9 @@ test('an organizer is offered its leagues alone, a moderator the agents', { time
   await row.locator(id('move-start')).click();
   await row.locator(id('move-pause')).waitFor();
   await row.locator(id('league-edit')).click();
-  await page.locator(`${id('wizard')} [name="description"]`).fill('From the desk.');
+  await page.locator(`${id('league-form')} [name="description"]`).fill('From the desk.');
   await unfold(page, 'tasks');
-  await page.locator(id('wizard-save')).click();
+  await page.locator(id('league-save')).click();
   await row.waitFor();
   assert.equal((await api(`/v1/leagues/${slug}`)).description, 'From the desk.');
   await page.locator('.console nav a[href="/admin/matches"]').click();
