@@ -103,7 +103,7 @@ func TestAPI_signIn(t *testing.T) {
 		t.Errorf("cookie %+v", c)
 	}
 	cookie := c.Name + "=" + c.Value
-	if brief := w.signIn("kim", "remember=false"); c.MaxAge != int(arena.SessionLongest/time.Second) || brief.MaxAge != 0 || !brief.Expires.IsZero() {
+	if brief := w.signIn("ann", "remember=false"); c.MaxAge != int(arena.SessionLongest/time.Second) || brief.MaxAge != 0 || !brief.Expires.IsZero() {
 		t.Errorf("remembered for %d s, else for %d s until %v", c.MaxAge, brief.MaxAge, brief.Expires)
 	}
 	me := w.do("GET", "/v1/me", "", nil, "Cookie", cookie).is(200)
