@@ -42,8 +42,9 @@ func (roundsInput) Schema(huma.Registry) *huma.Schema {
 
 // generatorBody is a source that makes tasks from a seed.
 type generatorBody struct {
-	Name       string `json:"name" maxLength:"40" example:"arithmetic"`
-	Difficulty int    `json:"difficulty,omitempty" minimum:"1" maximum:"5"`
+	Name        string `json:"name" maxLength:"40" example:"arithmetic"`
+	Difficulty  int    `json:"difficulty,omitempty" minimum:"1" maximum:"5" doc:"Default 2."`
+	HarderEvery int    `json:"harder_every,omitempty" minimum:"0" maximum:"200" doc:"Rounds after which the difficulty rises by one, up to 5; 0: it stays."`
 }
 
 // leagueBody is the League body of the contract.
@@ -101,7 +102,7 @@ func (g *generatorBody) spec() *arena.GeneratorSpec {
 	if g == nil {
 		return nil
 	}
-	return &arena.GeneratorSpec{Name: g.Name, Difficulty: g.Difficulty}
+	return &arena.GeneratorSpec{Name: g.Name, Difficulty: g.Difficulty, HarderEvery: g.HarderEvery}
 }
 
 // updateLeagueBody is what may change in a league. Matches that are scheduled keep
@@ -286,7 +287,7 @@ func viewLeague(l arena.League) leagueView {
 		v.NoteParams = &l.Note.Params
 	}
 	if g := s.Generator; g != nil {
-		v.Generator = &generatorBody{Name: g.Name, Difficulty: g.Difficulty}
+		v.Generator = &generatorBody{Name: g.Name, Difficulty: g.Difficulty, HarderEvery: g.HarderEvery}
 	}
 	if s.Debate != nil {
 		v.Debate = &debateBody{Turns: s.Debate.Turns}

@@ -159,8 +159,9 @@ func (j JudgeSpec) RunsAnswers() bool { return j.Kind == JudgeCode }
 
 // GeneratorSpec names a generator of tasks.
 type GeneratorSpec struct {
-	Name       string `json:"name"`                 // "arithmetic"
-	Difficulty int    `json:"difficulty,omitempty"` // 1..5, default 2
+	Name        string `json:"name"`                   // "arithmetic"
+	Difficulty  int    `json:"difficulty,omitempty"`   // 1..5, default 2
+	HarderEvery int    `json:"harder_every,omitempty"` // rounds after which the difficulty rises by one; 0: it stays
 }
 
 // The longest times of a league.

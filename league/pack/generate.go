@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -26,6 +27,9 @@ const (
 	DefaultDifficulty = 2
 )
 
+// maxHarderEvery is as many rounds as a match has at most.
+const maxHarderEvery = 200
+
 // Generators lists the generators of tasks.
 func Generators() []string { return []string{Arithmetic, Dates, Units, WordProblems} }
 
@@ -39,7 +43,7 @@ func GeneratorJudge(name string) string {
 
 // Generate returns the task of a round. It is the same on every machine for the
 // same spec, seed and round. The task has no id yet. Difficulty ranges from 1 to
-// 5; 0 means 2.
+// 5; 0 means 2. It rises by one after every HarderEvery rounds, up to 5.
 //
 // "arithmetic" asks for the value of one expression in + - * / and brackets,
 // "What is (12 + 7) * 5 - 36 / 4?", with as many operations as the difficulty.
@@ -58,23 +62,30 @@ func Generate(spec arena.GeneratorSpec, seed uint64, round int) (arena.Task, err
 	for _, f := range CheckGenerator(spec) {
 		return arena.Task{}, arena.Invalid(f.Field, "%s", f.Message)
 	}
-	if spec.Difficulty == 0 {
-		spec.Difficulty = DefaultDifficulty
-	}
+	difficulty := difficultyOf(spec, round)
 	d := dice{rand.NewPCG(seed, uint64(round))} //nolint:gosec // a round is small; repeatability is wanted, not secrecy
 	var t arena.Task
 	switch spec.Name {
 	case Arithmetic:
-		t = arithmetic(d, spec.Difficulty)
+		t = arithmetic(d, difficulty)
 	case Dates:
-		t = dates(d, spec.Difficulty)
+		t = dates(d, difficulty)
 	case Units:
-		t = units(d, spec.Difficulty)
+		t = units(d, difficulty)
 	case WordProblems:
-		t = wordProblem(d, spec.Difficulty)
+		t = wordProblem(d, difficulty)
 	}
-	t.Topic, t.Difficulty = spec.Name, strconv.Itoa(spec.Difficulty)
+	t.Topic, t.Difficulty = spec.Name, strconv.Itoa(difficulty)
 	return t, nil
+}
+
+// difficultyOf returns the difficulty of a round, which counts from 1.
+func difficultyOf(spec arena.GeneratorSpec, round int) int {
+	d := cmp.Or(spec.Difficulty, DefaultDifficulty)
+	if spec.HarderEvery > 0 {
+		d += max(0, round-1) / spec.HarderEvery
+	}
+	return min(d, maxDifficulty)
 }
 
 // CheckGenerator returns the errors of a generator, or nil if it is valid.
@@ -92,14 +103,20 @@ func CheckGenerator(spec arena.GeneratorSpec) []arena.FieldError {
 			Message: fmt.Sprintf("must be %d to %d", minDifficulty, maxDifficulty),
 		})
 	}
+	if spec.HarderEvery < 0 || spec.HarderEvery > maxHarderEvery {
+		wrong = append(wrong, arena.FieldError{Field: "generator.harder_every", Message: fmt.Sprintf("must be 0 to %d", maxHarderEvery)})
+	}
 	return wrong
 }
 
 // FitsGenerator reports whether the judge can judge every task of the generator.
 // A generator that CheckGenerator rejects fits no judge.
 func FitsGenerator(judge arena.JudgeSpec, spec arena.GeneratorSpec) bool {
-	const enough = 32 // rounds to see every kind of task
-	for round := range enough {
+	const enough = 32 // rounds to see every kind of task of a difficulty
+	if spec.HarderEvery > 0 {
+		spec.HarderEvery = enough
+	}
+	for round := range enough * maxDifficulty {
 		t, err := Generate(spec, 1, round)
 		if err != nil || !scoring.Accepts(judge, t) {
 			return false

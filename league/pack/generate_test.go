@@ -64,6 +64,20 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
+// The task of a round is that of its difficulty, which rises and then stays at 5.
+func TestGenerate_harder(t *testing.T) {
+	t.Parallel()
+	for _, name := range pack.Generators() {
+		for round, difficulty := range map[int]int{1: 0, 3: 2, 4: 3, 6: 3, 7: 4, 10: 5, 13: 5, 200: 5} {
+			got, err := pack.Generate(arena.GeneratorSpec{Name: name, HarderEvery: 3}, 7, round)
+			want, _ := pack.Generate(arena.GeneratorSpec{Name: name, Difficulty: difficulty}, 7, round)
+			if d := cmp.Diff(want, got); d != "" || err != nil {
+				t.Errorf("%s, round %d: %v\n%s", name, round, err, d)
+			}
+		}
+	}
+}
+
 func TestGenerate_roundsDiffer(t *testing.T) {
 	t.Parallel()
 	for _, name := range pack.Generators() {

@@ -116,8 +116,8 @@ func TestCheck(t *testing.T) {
 		}), []string{"pack_id"}},
 		{"no source", ladder(func(s *arena.Settings) { s.PackID = "" }), []string{"pack_id"}},
 		{"generator's name and difficulty", ladder(func(s *arena.Settings) {
-			s.PackID, s.Generator = "", &arena.GeneratorSpec{Name: "x", Difficulty: 9}
-		}), []string{"generator.name", "generator.difficulty"}},
+			s.PackID, s.Generator = "", &arena.GeneratorSpec{Name: "x", Difficulty: 9, HarderEvery: 201}
+		}), []string{"generator.name", "generator.difficulty", "generator.harder_every"}},
 		{"a judge that cannot judge what is generated", ladder(func(s *arena.Settings) {
 			s.PackID, s.Generator, s.Judge.Kind = "", &arena.GeneratorSpec{Name: "dates"}, "number"
 		}), []string{"judge.kind"}},

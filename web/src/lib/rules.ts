@@ -19,6 +19,7 @@ export function rulesOf(l: League): string[] {
     l.score_mode === 'rounds' ? t('rules.score.rounds') : '',
     l.judge.criteria ? t('rules.criteria', { text: l.judge.criteria }) : '',
     l.generator ? t('rules.generator', { name: l.generator.name.replaceAll('_', ' ') }) : '',
+    l.generator?.harder_every ? tn('rules.harder', l.generator.harder_every) : '',
     shownOf(l),
     t(l.rated ? 'rules.rated' : 'rules.unrated'),
     tokensOf(l),

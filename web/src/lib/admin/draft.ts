@@ -33,6 +33,8 @@ export interface Draft {
   source: 'generator' | 'pack';
   generator: string;
   difficulty: number;
+  /** Rounds after which the difficulty rises; 0: it stays. */
+  harderEvery: number;
   packId: string;
   turns: number;
   game: string;
@@ -135,6 +137,7 @@ export const emptyDraft = (): Draft => ({
   source: 'generator',
   generator: 'arithmetic',
   difficulty: defaults.difficulty,
+  harderEvery: 0,
   packId: '',
   turns: 2,
   game: '',
@@ -259,7 +262,11 @@ const rulesOf = (d: Draft): string[] =>
     .split('\n')
     .map((r) => r.trim())
     .filter(Boolean);
-const generatorOf = (d: Draft) => ({ name: d.generator, difficulty: d.difficulty });
+const generatorOf = (d: Draft) => ({
+  name: d.generator,
+  difficulty: d.difficulty,
+  ...(d.harderEvery ? { harder_every: d.harderEvery } : {}),
+});
 
 const gameBodyOf = (d: Draft) =>
   ({
@@ -403,6 +410,7 @@ export function draftOf(l: League): Draft {
     packId: l.pack_id ?? '',
     generator: l.generator?.name ?? was.generator,
     difficulty: l.generator?.difficulty ?? was.difficulty,
+    harderEvery: l.generator?.harder_every ?? was.harderEvery,
     turns: l.debate?.turns ?? was.turns,
     ...(g
       ? {

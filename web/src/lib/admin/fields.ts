@@ -118,6 +118,14 @@ const rows = {
     label: 'admin.form.difficulty',
     number: { key: 'difficulty', min: 1, max: 5 },
   },
+  harder_every: {
+    section: 'tasks',
+    path: 'generator.harder_every',
+    when: generated,
+    label: 'admin.form.harder',
+    hint: 'admin.form.harder.hint',
+    number: { key: 'harderEvery', min: 0, max: 200 },
+  },
   pack_id: { section: 'tasks', when: (d) => asks(d) && d.source === 'pack' },
   turns: {
     section: 'tasks',

@@ -22,11 +22,12 @@ export const TEMPLATES = {
       ...changed(d, { format: 'elimination', generator: 'word_problems' }),
       minSeats: 3,
       maxRounds: 20,
+      harderEvery: 4, // the last rounds decide
       timeLimit: 30,
       breakSeconds: 5,
       schedule: evenings(5),
     }),
-    fields: ['max_rounds', 'time_limit_seconds', 'break_seconds', 'difficulty', 'min_seats', 'max_seats', 'schedule'],
+    fields: ['max_rounds', 'time_limit_seconds', 'break_seconds', 'harder_every', 'min_seats', 'max_seats', 'schedule'],
   },
   debate: {
     make: (d) => ({

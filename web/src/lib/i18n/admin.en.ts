@@ -338,6 +338,8 @@ export const texts = {
   'admin.form.source.generator': 'Generated for every round',
   'admin.form.source.pack': 'From a question pack',
   'admin.form.generator': 'Kind',
+  'admin.form.harder': 'Harder every (rounds)',
+  'admin.form.harder.hint': 'Difficulty rises by one after so many rounds. 0: it stays.',
   'admin.form.difficulty': 'Difficulty',
   'admin.form.pack': 'Question pack',
   'admin.form.motions': 'Pack of motions',

@@ -338,6 +338,8 @@ export const texts: Translation<typeof en> = {
   'admin.form.source.generator': 'Nuevas en cada ronda',
   'admin.form.source.pack': 'De un paquete',
   'admin.form.generator': 'Clase',
+  'admin.form.harder': 'Más difícil cada (rondas)',
+  'admin.form.harder.hint': 'La dificultad sube uno tras ese número de rondas. 0: no cambia.',
   'admin.form.difficulty': 'Dificultad',
   'admin.form.pack': 'Paquete',
   'admin.form.motions': 'Paquete de mociones',

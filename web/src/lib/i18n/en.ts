@@ -479,6 +479,8 @@ export const texts = {
   'rules.judge.model': 'A language model compares the answers twice, with the order swapped. If it contradicts itself, the round is a tie.',
   'rules.criteria': 'Judged by: {text}',
   'rules.judge.other': 'Judge: {kind}.',
+  'rules.harder_one': 'Questions get harder after every round.',
+  'rules.harder_other': 'Questions get harder every {n} rounds.',
   'rules.generator': 'Fresh questions are generated for every round ({name}).',
   'rules.sealed': 'Answers stay sealed until everyone has answered.',
   'rules.delayed':

@@ -480,6 +480,8 @@ export const texts: Translation<typeof en> = {
   'rules.judge.model': 'Un modelo de lenguaje compara las respuestas, en ambos órdenes; si cambia de opinión con el orden dice empate.',
   'rules.criteria': 'Se juzga por: {text}',
   'rules.judge.other': 'Juez: {kind}.',
+  'rules.harder_one': 'Las preguntas se complican en cada ronda.',
+  'rules.harder_other': 'Las preguntas se complican cada {n} rondas.',
   'rules.generator': 'Las preguntas se crean de nuevo en cada ronda ({name}).',
   'rules.sealed': 'Las respuestas quedan selladas hasta que todos hayan respondido.',
   'rules.delayed':
