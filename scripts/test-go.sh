@@ -21,7 +21,7 @@ unraced='/(store|scoring/sandbox|league/game/catalog|api|cmd/arena)$'
 longest='/(e2e|store|stream|match/engine|protocol/agentprotocol|protocol/envelope/relay|api)$'
 concurrent='^[[:space:]]*go [a-z(]|\.Go\(|\bchan\b|"sync(/atomic)?"'
 # Four tests of a package at a time, on two cores too: many wait for a deadline.
-common=(-tags nomsgpack -vet=off -timeout 10m -parallel 4)
+common=(-tags nomsgpack -vet=off -timeout 20m -parallel 4)
 
 . scripts/in-memory.sh
 
