@@ -37,7 +37,7 @@ test('a spectator follows a live duel to its result, and walks through every pag
     ...(await api('/v1/leagues')).items.map((l) => [`/l/${l.slug}`, `${id('league')}[aria-busy="false"]`]),
     ['/leaderboard', id('leaderboard')],
     [`/a/${duel.seats[0].agent_id}`, `${id('agent')}[aria-busy="false"]`],
-    ['/docs', 'table'],
+    ['/docs', 'article'],
     ['/tv', `${id('tv-match')}[data-ready="true"], ${id('tv-idle')}`],
     ['/console', id('door')],
     ['/admin', id('admin-door')],

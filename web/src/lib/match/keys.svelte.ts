@@ -2,7 +2,8 @@
 
 import { store, stored } from '../storage';
 
-export type Act = 'toggle' | 'event.back' | 'event.next' | 'round.back' | 'round.next' | 'first' | 'last' | 'moment' | 'sound' | 'legend' | 'leave';
+export type Act =
+  'toggle' | 'event.back' | 'event.next' | 'round.back' | 'round.next' | 'first' | 'last' | 'moment' | 'sound' | 'legend' | 'leave';
 
 /** For the legend, in its order. */
 export const KEYS: readonly { keys: readonly string[]; act: Act }[] = [
