@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -185,7 +186,8 @@ func (w *world) checkPosts(matches map[string]arena.Match) {
 	}
 }
 
-// checkWithdrawals checks that no owner gets an agent out of a match for free (threat F9).
+// checkWithdrawals checks that no owner gets an agent out of a match for free (threat F9): a
+// match that an agent left because it was paused calls the pause of its owner a withdrawal.
 // A pause counts if it came after the pairing, which nodes with wrong clocks cannot tell.
 func (w *world) checkWithdrawals(matches map[string]arena.Match, logs map[string][]arena.Event) {
 	found := 0
@@ -195,15 +197,14 @@ func (w *world) checkWithdrawals(matches map[string]arena.Match, logs map[string
 		if i < 0 || m.Seats[i].State != arena.SeatLeft || m.Seats[i].OutRound > 0 || w.clocksAhead(d.at) || w.clocksBehind(d.at) {
 			continue // it began before the pause
 		}
-		found++
-		if m.Seats[i].Withdrawal != arena.WithdrawnPaused {
-			var left []string
-			for _, e := range logs[m.ID] {
-				if e.Type == arena.EventAgentLeft && e.AgentID == d.agent {
-					left = append(left, string(e.Body))
-				}
+		if m.Seats[i].Withdrawal == arena.WithdrawnPaused {
+			found++
+			continue
+		}
+		for _, e := range logs[m.ID] {
+			if e.Type == arena.EventAgentLeft && e.AgentID == d.agent && bytes.Contains(e.Body, []byte(arena.AgentPaused)) {
+				w.broken("F9", "match %s: agent %s was paused by its owner at %v and got out for free: %s", m.ID, d.agent, d.at, e.Body)
 			}
-			w.broken("F9", "match %s: agent %s was paused by its owner at %v and got out for free: %s", m.ID, d.agent, d.at, left)
 		}
 	}
 	w.log.Info("checked withdrawals", "found", found)
