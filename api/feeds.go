@@ -206,7 +206,7 @@ func (h *feedHandlers) feed(ctx context.Context, title, self, page string, began
 	return newPublicFile("application/atom+xml; charset=utf-8", time.Minute, append([]byte(xml.Header), body...)), nil
 }
 
-// resultOf says who won a match.
+// resultOf returns the result of a match in a few words.
 func resultOf(m matchView) string {
 	var first []string
 	for _, s := range m.Seats {

@@ -61,13 +61,10 @@ func faults() []fault {
 	}
 }
 
-// span is a span of time.
-type span struct{ from, to time.Time }
-
 // wrongClock is when a clock of a node was off by more than it may be.
 type wrongClock struct {
-	span
-	ahead bool
+	from, to time.Time
+	ahead    bool
 }
 
 // error returns by how much a clock is wrong: mostly as much as clocks may be, sometimes up
@@ -95,7 +92,7 @@ func (w *world) nemesis(ctx context.Context) {
 		w.log.Info("mended", "name", f.name, "host", n.addr.String())
 		w.mu.Lock()
 		if off.Abs() > arena.ClockSlack {
-			w.wrong = append(w.wrong, wrongClock{span{began, time.Now()}, off > 0})
+			w.wrong = append(w.wrong, wrongClock{began, time.Now(), off > 0})
 		}
 		w.mu.Unlock()
 		pause(ctx, 2*arena.MatchLease)

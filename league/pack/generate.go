@@ -113,10 +113,12 @@ func CheckGenerator(spec arena.GeneratorSpec) []arena.FieldError {
 // A generator that CheckGenerator rejects fits no judge.
 func FitsGenerator(judge arena.JudgeSpec, spec arena.GeneratorSpec) bool {
 	const enough = 32 // rounds to see every kind of task of a difficulty
+	rounds := enough
 	if spec.HarderEvery > 0 {
 		spec.HarderEvery = enough
+		rounds *= maxDifficulty
 	}
-	for round := range enough * maxDifficulty {
+	for round := range rounds {
 		t, err := Generate(spec, 1, round)
 		if err != nil || !scoring.Accepts(judge, t) {
 			return false

@@ -64,7 +64,8 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// The task of a round is that of its difficulty, which rises and then stays at 5.
+// Difficulty rises after every HarderEvery rounds, up to 5, and nothing else in a
+// task changes.
 func TestGenerate_harder(t *testing.T) {
 	t.Parallel()
 	for _, name := range pack.Generators() {

@@ -23,8 +23,8 @@ export class LiveMatch implements Source {
   state = $state.raw<MatchState>();
   /** True once the log has been read up to the present. */
   caughtUp = $state(false);
-  /** Nothing more comes. */
-  ended = $state(false);
+  /** More may come. */
+  growing = $state(true);
   /** The server refused to send the log: there is no such match. */
   refused = $state(false);
   error = $state.raw<ApiError>();
@@ -49,10 +49,6 @@ export class LiveMatch implements Source {
     this.#first = first;
     this.recording = new Recording(emptyMatch(id));
     if (first) this.state = unread(first);
-  }
-
-  get growing(): boolean {
-    return !this.ended;
   }
 
   /** Begins to follow; the returned function ends it. */
@@ -103,7 +99,7 @@ export class LiveMatch implements Source {
         },
         event: (e) => this.#queue.push(e),
         end: (refused) => {
-          this.ended = true;
+          this.growing = false;
           this.refused = refused;
           this.#finish();
         },
@@ -154,7 +150,7 @@ export class LiveMatch implements Source {
   /** The last event of the log is in: no need to wait for the server to say so. */
   #over(): void {
     this.#stream?.stop();
-    this.ended = true;
+    this.growing = false;
     this.#publish();
   }
 }

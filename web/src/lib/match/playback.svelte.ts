@@ -57,6 +57,11 @@ export class Playback implements MatchTime {
     return this.position === undefined ? this.#live.now() : this.#time;
   }
 
+  /** What is shown moves on by itself: nobody holds it or looks for a moment. */
+  get moving(): boolean {
+    return this.position === undefined || this.playing;
+  }
+
   /** How fast that clock runs; 0 while it stands. */
   rate(): number {
     return this.position === undefined ? this.#live.rate() : this.playing ? this.speed : 0;
