@@ -83,7 +83,7 @@ func (t *tick) ladderSeason(ctx context.Context, l arena.League) (bool, error) {
 	}
 	over := !s.EndsAt.IsZero() && !t.now.Before(s.EndsAt)
 	if l.Schedule != "" && l.Settings.Options.Starts == arena.StartsSeason {
-		due, err := t.occurrence(ctx, l)
+		due, err := t.occurrence(ctx, l, true)
 		if err != nil {
 			return false, err
 		}

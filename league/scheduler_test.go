@@ -317,13 +317,32 @@ func TestScheduler_elimination(t *testing.T) {
 		want(t, w.tick(t, w.scheduler(t)))
 	})
 
+	t.Run("with a schedule: a starved occurrence waits for ten minutes", func(t *testing.T) {
+		t.Parallel()
+		daily := func(l *arena.League) { l.Schedule = "0 12 * * *" }
+		w := newWorld([]arena.League{royale(daily)}, "a", "b", "c")
+		w.league("royale").NextRunAt = noon
+		w.agent("c").RetiredAt = noon
+		s := w.scheduler(t)
+		for _, at := range []time.Duration{0, 10*time.Minute - time.Second} {
+			w.now = noon.Add(at)
+			want(t, w.tick(t, s))
+			if l := w.league("royale"); l.Note.String() != "needs 3 idle agents, has 2" || !l.NextRunAt.Equal(noon) {
+				t.Errorf("after %v: note %q, next run at %v", at, l.Note, l.NextRunAt)
+			}
+		}
+		w.agent("c").RetiredAt = time.Time{}
+		want(t, w.tick(t, s), "royale: a b c")
+	})
+
 	t.Run("with a schedule: a starved occurrence is over", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld([]arena.League{royale(hourly)}, "a", "b")
 		w.league("royale").NextRunAt = noon
+		w.now = noon.Add(10 * time.Minute)
 		s := w.scheduler(t)
 		want(t, w.tick(t, s))
-		if l := w.league("royale"); l.Note.String() == "" || !l.NextRunAt.Equal(noon.Add(5*time.Minute)) {
+		if l := w.league("royale"); l.Note.String() == "" || !l.NextRunAt.Equal(noon.Add(15*time.Minute)) {
 			t.Errorf("note %q, next run at %v", l.Note, l.NextRunAt)
 		}
 	})

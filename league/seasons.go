@@ -92,10 +92,21 @@ func (t *tick) who(ctx context.Context, s *season) error {
 // begin starts a season with the entrants that are present, when its time has come.
 func (t *tick) begin(ctx context.Context, s *season) (begun bool, err error) {
 	l := s.league
+	var starved arena.Note
+	if least := format.Of(l.Settings.Format).MinEntrants; len(s.present) < least {
+		starved = s.needs(l.Slug, least, len(s.present))
+	}
 	if l.Schedule != "" && l.Settings.Options.Starts == arena.StartsSeason && format.Of(l.Settings.Format).Tabled() {
-		if due, err := t.occurrence(ctx, l); err != nil || !due {
-			return false, errors.Join(err, t.note(ctx, l, l.Note, time.Time{}))
+		if taken, err := t.occurrence(ctx, l, starved == arena.Note{}); err != nil || !taken {
+			note := l.Note
+			if due(l, t.now) {
+				note = cmp.Or(starved, note)
+			}
+			return false, errors.Join(err, t.note(ctx, l, note, time.Time{}))
 		}
+	}
+	if starved != (arena.Note{}) {
+		return false, t.note(ctx, l, starved, time.Time{})
 	}
 	fresh := arena.Season{
 		ID: arena.NewID(arena.SeasonPrefix, t.now), League: l.Slug, Format: l.Settings.Format, Options: l.Settings.Options,
@@ -106,9 +117,6 @@ func (t *tick) begin(ctx context.Context, s *season) (begun bool, err error) {
 	}
 	if fresh.Entrants, err = t.entrants(ctx, s, 1); err != nil {
 		return false, err
-	}
-	if least := format.Of(l.Settings.Format).MinEntrants; len(fresh.Entrants) < least {
-		return false, t.note(ctx, l, s.needs(l.Slug, least, len(fresh.Entrants)), time.Time{})
 	}
 	fresh, err = t.Store.StartSeason(ctx, fresh)
 	if arena.CodeOf(err) == arena.CodeConflict {

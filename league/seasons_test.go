@@ -338,6 +338,22 @@ func TestScheduler_seasons_schedule(t *testing.T) {
 			}
 		}
 	})
+	t.Run("seasons wait for agents", func(t *testing.T) {
+		t.Parallel()
+		h := newSeasonWorld(t, 1, arena.Settings{Format: arena.FormatKnockout}, hourly)
+		h.tick()
+		h.now = h.now.Truncate(time.Hour).Add(time.Hour)
+		h.tick()
+		if l := h.league(); l.Note.String() != "needs 2 idle agents, has 1" || !l.NextRunAt.Equal(h.now) {
+			t.Errorf("note %q, next run at %v", l.Note, l.NextRunAt)
+		}
+		h.enter(1)
+		h.now = h.now.Add(9 * time.Minute)
+		h.season()
+		if l := h.league(); l.Note.Code != "" || !l.NextRunAt.Equal(h.now.Truncate(time.Hour).Add(time.Hour)) {
+			t.Errorf("note %q, next run at %v", l.Note, l.NextRunAt)
+		}
+	})
 	t.Run("now", func(t *testing.T) {
 		t.Parallel()
 		h := newSeasonWorld(t, 2, arena.Settings{Format: arena.FormatKnockout}, hourly)

@@ -36,8 +36,12 @@ func (t *tick) gathers(ctx context.Context, s *season) (now bool, note arena.Not
 		return false, arena.GathersNote(idle, playing, until), next, err
 	}
 	if scheduled {
-		now, err = t.occurrence(ctx, s.league)
-		return now, s.league.Note, time.Time{}, err
+		enough := idle+playing >= of.MinSeats
+		if note = s.league.Note; !enough {
+			note = s.needs(s.League, of.MinSeats, idle+playing)
+		}
+		now, err = t.occurrence(ctx, s.league, enough)
+		return now, note, time.Time{}, err
 	}
 	return true, arena.Note{}, time.Time{}, nil
 }
@@ -54,7 +58,7 @@ func (t *tick) roundDue(ctx context.Context, s *season, ordered []arena.Pairing)
 	if !begins || s.league.Schedule == "" || s.Options.Starts != arena.StartsRound {
 		return true, nil
 	}
-	return t.occurrence(ctx, s.league)
+	return t.occurrence(ctx, s.league, true)
 }
 
 // gatheringDue reports whether the next match of an elimination is due, by its
@@ -88,10 +92,14 @@ func (t *tick) gatheringDue(ctx context.Context, s *season, scheduled bool) (now
 	return !at.After(t.now), at, nil
 }
 
+// lateAgents is how long an occurrence waits for agents before it is over without them:
+// long enough for an agent that restarts, and for those of a node that does.
+const lateAgents = 10 * time.Minute
+
 // occurrence reports whether an occurrence of the league's schedule has come and is
-// not taken yet. A missed one is taken late.
-func (t *tick) occurrence(ctx context.Context, l arena.League) (taken bool, err error) {
-	if !due(l, t.now) {
+// not taken yet. A missed one is taken late, and so is one without enough agents.
+func (t *tick) occurrence(ctx context.Context, l arena.League, enough bool) (taken bool, err error) {
+	if !due(l, t.now) || !enough && t.now.Before(l.NextRunAt.Add(lateAgents)) {
 		return false, nil
 	}
 	next := schedule.Next(l.Schedule, t.now)
