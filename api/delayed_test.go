@@ -49,7 +49,7 @@ func TestAPI_delayed(t *testing.T) {
 			}
 			for _, list := range []string{"/v1/matches", "/v1/leagues/quiz/matches", "/v1/agents/" + a + "/matches"} {
 				first := w.do("GET", list, token, nil).is(200)
-				if diff := cmp.Diff([]any{want.seq, want.round, want.points}, []any{first.at("items.0.seq"), first.at("items.0.round"), first.at("items.0.seats.0.points")}); diff != "" {
+				if diff := cmp.Diff([]any{want.seq, want.round, want.points, want.current}, []any{first.at("items.0.seq"), first.at("items.0.round"), first.at("items.0.seats.0.points"), first.at("items.0.current_round") != nil}); diff != "" {
 					t.Errorf("%s: %s (-want +got):\n%s", when, list, diff)
 				}
 			}

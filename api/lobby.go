@@ -81,19 +81,11 @@ type moverView struct {
 
 func (h *lobbyHandlers) get(ctx context.Context, _ *struct{}) (*output[lobbyView], error) {
 	v := lobbyView{Ratings: map[string]map[string]arena.MilliElo{}, Leagues: []lobbyLeagueView{}}
-	live, _, err := h.visible.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchRunning}}, arena.Page{Limit: lobbyLive})
-	if err != nil {
-		return nil, err
-	}
-	// With their questions and positions: readers see what is going on before any stream tells.
-	if v.Live, err = h.matches.current(ctx, live...); err != nil {
-		return nil, err
-	}
 	for _, part := range []struct {
 		into   *[]matchView
 		status arena.MatchStatus
 		limit  int
-	}{{&v.Next, arena.MatchScheduled, lobbyNext}, {&v.Recent, arena.MatchFinished, lobbyRecent}} {
+	}{{&v.Live, arena.MatchRunning, lobbyLive}, {&v.Next, arena.MatchScheduled, lobbyNext}, {&v.Recent, arena.MatchFinished, lobbyRecent}} {
 		matches, _, err := h.matches.page(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{part.status}}, arena.Page{Limit: part.limit})
 		if err != nil {
 			return nil, err

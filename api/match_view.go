@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -36,7 +37,7 @@ type matchView struct {
 	VoidCode         arena.VoidCode      `json:"void_code,omitempty" enum:"too_few_agents,no_show,agents_unreachable,interrupted,game_failed,task_source_failed,request_failed,arena_failed,season_finished,voided_by_admin,voided_by_organizer,voided_by_moderator,cancelled_by_admin,cancelled_by_organizer,cancelled_by_moderator,operator" doc:"The kind of void_reason. operator: the person who ended the match wrote the reason."`
 	Seq              int64               `json:"seq" doc:"Of the last event in its log: the since of a stream that continues from here."`
 	Viewers          int                 `json:"viewers"`
-	CurrentRound     *currentRoundView   `json:"current_round,omitempty" doc:"The last round opened; only in the answer for one match and among the live matches of the lobby."`
+	CurrentRound     *currentRoundView   `json:"current_round,omitempty" doc:"The last round opened; in lists, only of running matches."`
 	OpenVote         *matchVoteView      `json:"open_vote,omitempty" doc:"The vote of spectators that is open now."`
 }
 
@@ -141,32 +142,40 @@ func (mv *matchViews) one(m visibility.Match) matchView {
 	return v
 }
 
-// current returns the views of matches with their last rounds.
-func (mv *matchViews) current(ctx context.Context, matches ...visibility.Match) ([]matchView, error) {
-	rounds, err := mv.visible.LastRounds(ctx, matches...)
+// current returns the view of a match with its last round.
+func (mv *matchViews) current(ctx context.Context, m visibility.Match) (matchView, error) {
+	rounds, err := mv.visible.LastRounds(ctx, m)
 	if err != nil {
-		return nil, err
+		return matchView{}, err
 	}
-	views := make([]matchView, len(matches))
-	for i, m := range matches {
-		views[i] = mv.one(m)
-		if round, ok := rounds[m.ID]; ok {
-			views[i].CurrentRound = viewCurrentRound(round, m.Settings.TimeLimit)
-		}
-	}
-	return views, nil
+	return mv.withRound(m, rounds), nil
 }
 
-// page returns a page of matches.
+// page returns a page of matches, those that run with their last rounds: readers
+// see what is going on before any stream tells.
 func (mv *matchViews) page(ctx context.Context, f arena.MatchFilter, p arena.Page) (items []matchView, next string, err error) {
 	matches, next, err := mv.visible.Matches(ctx, f, p)
 	if err != nil {
 		return nil, "", err
 	}
+	running := slices.DeleteFunc(slices.Clone(matches), func(m visibility.Match) bool { return m.Status != arena.MatchRunning })
+	rounds, err := mv.visible.LastRounds(ctx, running...)
+	if err != nil {
+		return nil, "", err
+	}
 	for _, m := range matches {
-		items = append(items, mv.one(m))
+		items = append(items, mv.withRound(m, rounds))
 	}
 	return items, next, nil
+}
+
+// withRound returns the view of a match with its round among those by match.
+func (mv *matchViews) withRound(m visibility.Match, rounds map[string]arena.Round) matchView {
+	v := mv.one(m)
+	if round, ok := rounds[m.ID]; ok {
+		v.CurrentRound = viewCurrentRound(round, m.Settings.TimeLimit)
+	}
+	return v
 }
 
 // answerPage answers with a page of matches.

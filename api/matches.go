@@ -123,11 +123,7 @@ func (h *matchHandlers) current(ctx context.Context, id string) (matchView, erro
 	if err != nil {
 		return matchView{}, err
 	}
-	views, err := h.views.current(ctx, m)
-	if err != nil {
-		return matchView{}, err
-	}
-	return views[0], nil
+	return h.views.current(ctx, m)
 }
 
 type endMatchInput struct {

@@ -270,6 +270,11 @@ func TestAPI_sealedRound(t *testing.T) {
 	if diff := cmp.Diff(want, r.at("current_round")); diff != "" {
 		t.Errorf("current round (-want +got):\n%s", diff)
 	}
+	for _, list := range []string{"/v1/matches?status=running", "/v1/leagues/quiz/matches"} {
+		if diff := cmp.Diff(want, w.do("GET", list, "", nil).is(200).at("items.0.current_round")); diff != "" {
+			t.Errorf("current round in %s (-want +got):\n%s", list, diff)
+		}
+	}
 	if r.str("status") != "running" || r.at("viewers") != 3.0 || r.at("seq") != 3.0 {
 		t.Errorf("match: %s", r.body)
 	}

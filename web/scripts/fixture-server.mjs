@@ -86,7 +86,7 @@ function route(w, url) {
   const now = w.clock();
   const [, , kind, id, more, sub] = url.pathname.split('/').map(decodeURIComponent);
   const whole = () => [...w.logs.values()].map((l) => matchOf(l, now)).sort((a, b) => b.created_at.localeCompare(a.created_at));
-  const matches = () => whole().map(({ current_round: _round, ...m }) => m);
+  const matches = () => whole().map(({ current_round, ...m }) => ({ ...m, ...(m.status === 'running' && { current_round }) }));
   const agent = w.agents.find((a) => a.agent_id === id);
   if (kind === 'leagues' && !id) return list(w.leagues);
   if (kind === 'leagues' && w.leagues.some((l) => l.slug === id)) {
@@ -127,7 +127,7 @@ function route(w, url) {
   if (kind === 'lobby') {
     const of = (status) => matches().filter((m) => m.status === status);
     return {
-      live: whole().filter((m) => m.status === 'running'),
+      live: of('running'),
       next: of('scheduled'),
       recent: of('finished'),
       ratings: {},

@@ -114,6 +114,7 @@ export function world(now = Date.now()) {
       ...LEAGUE,
       slug: name.replaceAll('_', '-'),
       title: name.replaceAll('_', ' '),
+      game: { name: name.replaceAll('_', '-'), games_per_match: 4 },
       status: 'running',
       format: 'ladder',
       judge: { kind: 'exact' },
@@ -265,7 +266,7 @@ export function history(a, slug, now, n = 60) {
   return points;
 }
 
-/** The last round opened, as a single match and the live ones of the lobby have it. */
+/** The last round opened, as a single match and the live ones of lists have it. */
 function roundOf(seen) {
   const opened = seen.findLast((e) => e.type === 'round_started');
   if (!opened) return {};
