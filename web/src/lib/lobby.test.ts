@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ArenaEvent, Match, MatchSeat } from './api/contract';
-import { applyToLists, beside, emptyLists, inPlaces, listsOf, RECENT } from './lobby';
+import { applyToLists, beside, emptyLists, inPlaces, listsOf, placed, RECENT, unplaced } from './lobby';
 
 const log = readFileSync('src/lib/fixtures/duel.jsonl', 'utf8')
   .trim()
@@ -136,6 +136,15 @@ describe('the places beside the stage', () => {
     ]);
     expect(inPlaces(ended, lists(['b']), ['b']).map((m) => m.status)).toEqual(['finished', 'running']);
     expect(ids(inPlaces(ended, lists(['b', 'e'], ['a']), ['b', 'e']))).toEqual(['e', 'b']);
+  });
+
+  it('fills the places of a league and counts the matches without one', () => {
+    const first = placed([], lists(['a', 'b', 'c']), 2);
+    expect([ids(first), unplaced(first, lists(['a', 'b', 'c']))]).toEqual([['a', 'b'], 1]);
+    const next = placed(first, lists(['d', 'c', 'b'], ['a']), 2);
+    expect([ids(next)[1], unplaced(next, lists(['d', 'c', 'b']))]).toEqual(['b', 1]);
+    const last = placed(next, lists([], ['d', 'c', 'b', 'a']), 2);
+    expect([ids(last), unplaced(last, lists([]))]).toEqual([ids(next), 0]);
   });
 
   it('leaves out what has come to the stage', () => {

@@ -197,3 +197,13 @@ export function beside(
   const first = free.filter((m) => !leagues.has(m.league) && leagues.add(m.league));
   return [...kept, ...[...first, ...free.filter((m) => !first.includes(m))].map((m) => m.match_id)].slice(0, places);
 }
+
+/** The live matches in at most so many places beside the stage. */
+export const placed = (before: readonly Match[], lists: MatchLists, places: number, stage?: string, known?: Known): Match[] => {
+  const ids = before.map((m) => m.match_id);
+  return inPlaces(before, lists, beside(ids, lists.live, stage, places, known), stage);
+};
+
+/** How many live matches are not among those shown. */
+export const unplaced = (shown: readonly Match[], { live }: MatchLists): number =>
+  live.filter((m) => !shown.some((s) => s.match_id === m.match_id)).length;

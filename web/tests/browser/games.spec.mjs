@@ -136,13 +136,84 @@ test('lists of matches say which move it is, and small stages show the board', a
   const own = await recording(t);
   const { page, faults, go, close } = await open('/l/connect-four', { origin: own.origin });
   const live = page.locator(id('live-match'), { hasText: /Game \d of 4, move \d+/ });
-  await until('a move', () => own.pass(500) && live.count()); // a list has no positions: the next event brings one
+  await live.waitFor();
   await page.setViewportSize({ width: 640, height: 400 });
   await go('/embed/matches/m_live_connect_four');
   await page.locator(`${id('game-small')} ${id('game-board')}[data-kind="grid"]`).waitFor();
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/game-embed-640.png`, animations: 'disabled' });
   assert.deepEqual(faults, []);
   await close();
+});
+
+test('the boards of a league stand in their places, move with its stream, and stay when a match ends', async (t) => {
+  const own = await recording(t);
+  const first = 'm_live_connect_four';
+  for (let n = 1; n <= 12; n++)
+    own.world.logs.set(
+      `${first}_${n}`,
+      own.world.logs.get(first).map((e) => ({ ...e, match_id: `${first}_${n}`, ts: new Date(Date.parse(e.ts) + n).toISOString() })),
+    );
+  own.to(first, (e) => e.type === 'round_started' && Date.parse(e.ts) > own.now() + 20); // a move is awaited everywhere
+  own.pass(20);
+  const { page, faults, close } = await open('/l/connect-four', { origin: own.origin });
+  const reads = [];
+  page.on('request', (r) => reads.push(r.url()));
+  page.on('websocket', (s) => reads.push(s.url()));
+  await page.getByRole('link', { name: 'All boards' }).click();
+  const boards = page.locator(`${id('boards')} ${id('live-match')}`);
+  await counted(boards.locator(`${id('game-board')}[data-kind="grid"]`), 12);
+  assert.match(await page.locator(id('boards-more')).innerText(), /\+1 /);
+  await counted(page.locator(id('live-match')), 12); // no second list of them
+  const places = () =>
+    mapAll(page, `${id('boards')} ${id('live-match')}`, (m) =>
+      [m.dataset.match, m.getAttribute('href'), m.offsetLeft, m.offsetTop].join(' '),
+    );
+  const stones = () => boards.first().locator('.piece.own').count();
+  const before = await places();
+  const [match] = before[0].split(' ');
+  assert.match(before[0], new RegExp(` /m/${match} `));
+  await counted(boards.first().getByText('to move'), 1);
+
+  const many = await stones();
+  const moved = own.to(match, (e) => e.type === 'round_started' && Date.parse(e.ts) > own.now());
+  await boards.first().getByText(`move ${moved.state.turn}`).waitFor();
+  await until('the stone of the move', async () => (await stones()) === many + 1);
+  assert.deepEqual(await places(), before);
+
+  own.to(match);
+  await boards.first().getByText('final').waitFor();
+  assert.deepEqual(await places(), before);
+  await counted(boards.first().getByText('to move'), 0);
+  assert.deepEqual(
+    reads.filter((url) => /\/v1\/(matches\/|stream\?match)/.test(url)),
+    [],
+  );
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('the boards of a league fit phones and desks, in both themes', async (t) => {
+  const own = await recording(t);
+  const kinds = Object.entries(KINDS).filter(([name]) => ['chess', 'colonel_blotto'].includes(name)); // square boards and what is wide
+  for (const [name] of kinds)
+    own.world.logs.set(
+      `m_second_${name}`,
+      own.world.logs.get(`m_live_${name}`).map((e) => ({ ...e, match_id: `m_second_${name}` })),
+    );
+  await checkPages(
+    Object.fromEntries(
+      kinds.map(([name, kind]) => [
+        `boards-${name.replaceAll('_', '-')}`,
+        [`/l/${name.replaceAll('_', '-')}?view=boards`, `${id('boards')} ${id('game-board')}[data-kind="${kind}"]`],
+      ]),
+    ),
+    {
+      origin: own.origin,
+      bypassCSP: true,
+      reducedMotion: 'reduce',
+      check: async (page, name, recolored) => assert.deepEqual(await grave(page, { within: id('boards'), recolored }), [], name),
+    },
+  );
 });
 
 test('a league counts all its games or those that were played out, and says what moving first is worth', async () => {

@@ -1,3 +1,5 @@
+import type { Match } from '../api/contract';
+
 // Where a turn of a game stands in its match: the part of a public state that
 // all forms share. The rules of a game may be anybody's, so that every member
 // is checked; forms.ts reads the position itself.
@@ -67,6 +69,10 @@ export function snapshotOf(state: unknown): Snapshot | undefined {
     },
   };
 }
+
+/** The newest position of a match of a list. */
+export const positionOf = (m: Pick<Match, 'position' | 'current_round'>): Snapshot | undefined =>
+  snapshotOf(m.position ?? m.current_round?.state);
 
 /** What is known of the position of a turn: after its moves, else before them. */
 export const latest = (turn: Turn): Snapshot => turn.closed ?? turn.opened;

@@ -346,6 +346,8 @@ export const texts = {
   'league.tab': 'What to show',
   'league.tab.season': 'Season',
   'league.tab.ratings': 'Ratings',
+  'league.tab.boards': 'Boards',
+  'league.boards.all': 'All boards',
   'format.ladder': 'Ladder',
   'format.round_robin': 'Round robin',
   'format.swiss': 'Swiss',

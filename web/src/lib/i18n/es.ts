@@ -346,6 +346,8 @@ export const texts: Translation<typeof en> = {
   'league.tab': 'Qué mostrar',
   'league.tab.season': 'Temporada',
   'league.tab.ratings': 'Puntuaciones',
+  'league.tab.boards': 'Tableros',
+  'league.boards.all': 'Todos los tableros',
   'format.ladder': 'Clasificatoria continua',
   'format.round_robin': 'Todos contra todos',
   'format.swiss': 'Suizo',
