@@ -278,20 +278,22 @@ function dice(points) {
 function kuhn() {
   const hand = (no, cards, moves, chips, points) => {
     const log = [];
-    const state = (open, pot, now) => ({
+    const bets = [1, 1];
+    const state = (open, pot, now, over = false) => ({
       kind: 'cards',
       hand: no,
       hands_total: 3,
-      pot,
+      pot: over ? 0 : pot,
       table: [],
       log: [...log],
-      hands: cards.map((c, player) => ({ player, cards: [open ? c : '?'], chips: now[player] })),
+      hands: cards.map((c, player) => ({ player, cards: over ? [] : [open ? c : '?'], chips: now[player], bet: over ? 0 : bets[player] })),
     });
     let before = state(false, 2, chips[0]);
     return moves.map(([player, move, pot], t) => {
       log.push({ player, text: `${move}s` });
+      if (move === 'bet' || move === 'call') bets[player] += 1;
       const end = t === moves.length - 1;
-      const after = state(end, pot, end ? chips[1] : chips[0]);
+      const after = state(move === 'call', pot, end ? chips[1] : chips[0], end && !!points);
       const turn = { acts: [player], moves: [move], before, after, ...(end && points ? { points } : {}) };
       before = after;
       return turn;

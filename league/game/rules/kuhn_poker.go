@@ -198,9 +198,9 @@ func (s *kuhn) public() Cards {
 	c := Cards{Kind: KindCards, Total: s.Hands, Hand: min(s.Hand+1, s.Hands)}
 	c.Evaluation = share(s.points())
 	for player := range 2 {
-		h := Hand{Player: player, Cards: []string{"?"}, Chips: s.net(player)}
+		h := Hand{Player: player, Cards: []string{"?"}, Chips: s.net(player), Bet: 1}
 		if s.over() {
-			h.Cards = []string{}
+			h.Cards, h.Bet = []string{}, 0
 		}
 		c.Hands = append(c.Hands, h)
 	}
@@ -212,6 +212,7 @@ func (s *kuhn) public() Cards {
 		c.Log = append(c.Log, Said{player, action})
 		if action == "bet" {
 			c.Pot++
+			c.Hands[player].Bet++
 		}
 	}
 	switch {

@@ -89,3 +89,24 @@ func TestKuhnPoker_refuses(t *testing.T) {
 		t.Errorf("call: %v", err)
 	}
 }
+
+// The pot is the antes and what was bet, shown by player.
+func TestKuhnPoker_showsBets(t *testing.T) {
+	t.Parallel()
+	p := begin(t, rules.KuhnPoker(), rules.Start{Players: 2, Options: map[string]int{"hands": 1}})
+	shown := func() (bets [2]int, pot int) {
+		var c rules.Cards
+		if err := json.Unmarshal(p.position(t).Public, &c); err != nil {
+			t.Fatal(err)
+		}
+		return [2]int{c.Hands[0].Bet, c.Hands[1].Bet}, c.Pot
+	}
+	for i, want := range [][2]int{{1, 1}, {1, 1}, {1, 2}, {0, 0}} {
+		if i > 0 {
+			p.apply(t, []rules.Move{{Player: (i - 1) % 2, Move: []string{"check", "bet", "fold"}[i-1]}})
+		}
+		if bets, pot := shown(); bets != want || pot != want[0]+want[1] {
+			t.Errorf("after %d actions: bets %v, pot %d, want %v", i, bets, pot, want)
+		}
+	}
+}

@@ -53,6 +53,7 @@ type Hand struct {
 	Cards  []string `json:"cards"`
 	Dice   bool     `json:"dice,omitempty"`
 	Chips  int      `json:"chips,omitempty"`
+	Bet    int      `json:"bet,omitempty"` // of this hand, in the pot
 	Out    bool     `json:"out,omitempty"`
 }
 

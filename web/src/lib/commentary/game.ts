@@ -34,14 +34,15 @@ function winner(game: PlayedGame): string | undefined {
   return all.length && first.length === 1 ? first[0]![0] : undefined;
 }
 
-const hidden = (f: Cards): number => f.hands.flatMap((h) => h.cards).filter((c) => c === '?').length;
+const cards = (f: Cards): readonly string[] => f.hands.flatMap((h) => h.cards);
 
-/** A move that turned hidden cards up, after a move of another player: it called that one. */
+/** A move that turned hidden cards up, after a move of another player: it called that one. Cards that are gone were folded. */
 function called(s: Scene): { by: ListedMove; of: ListedMove } | undefined {
   const by = only(s);
   const of = s.game.moves[s.game.moves.indexOf(by!) - 1];
   if (!by?.move || !of || of.agentId === by.agentId || s.before?.kind !== 'cards' || s.after?.kind !== 'cards') return undefined;
-  return hidden(s.before) > 0 && hidden(s.after) === 0 ? { by, of } : undefined;
+  const [held, shown] = [cards(s.before), cards(s.after)];
+  return held.includes('?') && shown.length && !shown.includes('?') ? { by, of } : undefined;
 }
 
 /** Chess, and how its notation marks a move. */

@@ -35,6 +35,8 @@ export interface Hand {
   readonly cards: readonly string[];
   readonly dice: boolean;
   readonly chips?: number;
+  /** Of this hand, in the pot. */
+  readonly bet: number;
   readonly out: boolean;
 }
 
@@ -119,6 +121,7 @@ export function formOf(state: unknown): Form | undefined {
           cards: list(h['cards']).map((c) => text(c)),
           dice: h['dice'] === true,
           out: h['out'] === true,
+          bet: count(h['bet']),
           ...(typeof h['chips'] === 'number' ? { chips: h['chips'] } : {}),
         })),
       };

@@ -107,7 +107,7 @@ describe('a public state', () => {
     expect(formOf({ kind: 'cards', hands: [null, 3, { cards: 'A' }], table: 1, pot: 'x', log: [{}] })).toEqual({
       kind: 'cards',
       caption: '',
-      hands: [{ player: -1, cards: [], dice: false, out: false }],
+      hands: [{ player: -1, cards: [], dice: false, out: false, bet: 0 }],
       table: [],
       pot: 0,
       hand: 0,

@@ -27,6 +27,7 @@ export const texts = {
   'game.hand': 'Hand {n} of {total}',
   'game.hand.of': '{name}: {cards}',
   'game.hidden': 'hidden',
+  'game.bet': 'Bet',
   'game.chips': 'Chips {n}',
   'game.out': 'out',
   'game.pot': 'Pot {n}',

@@ -27,6 +27,7 @@ export const texts: Translation<typeof en> = {
   'game.hand': 'Mano {n} de {total}',
   'game.hand.of': '{name}: {cards}',
   'game.hidden': 'oculta',
+  'game.bet': 'Apuesta',
   'game.chips': 'Fichas {n}',
   'game.out': 'fuera',
   'game.pot': 'Bote {n}',
