@@ -190,7 +190,7 @@ const docsHTML = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>{{.Title}} API</title>
 <style>
-:root{color-scheme:light dark}
+:root{color-scheme:light dark;background:Canvas}
 body{font:16px/1.5 system-ui,sans-serif;max-width:80rem;margin:0 auto;padding:0 1rem 4rem}
 header{padding:2rem 0 1rem}
 header p{max-width:45rem}

@@ -5,24 +5,41 @@
 //   scripts/browser-test.sh everyone.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { everyPage, fits, id, open, reachable, restage } from './kit/kit.mjs';
+import { accessible, everyPage, fits, id, open, reachable, restage } from './kit/kit.mjs';
 import { NOW, recording, shared } from './kit/recording.mjs';
 
+const [one, other] = shared.world.agents;
+const log = encodeURIComponent('/v1/matches/m_done_duel/events?limit=1000');
 const PAGES = [
   ['/', `${id('lobby')}[data-ready="true"]`],
   ['/m/m_live_duel', `${id('match')}[data-ready="true"]`],
   ['/m/m_live_arena', `${id('match')}[data-ready="true"]`],
   ['/m/m_done_debate', `${id('match')}[data-ready="true"]`],
   ['/m/m_done_connect_four', `${id('match')}[data-ready="true"]`],
+  ['/m/m_live_kuhn_poker', `${id('match')}[data-ready="true"]`],
+  ['/m/m_done_colonel_blotto', `${id('match')}[data-ready="true"]`],
+  ['/m/m_done_negotiation', `${id('match')}[data-ready="true"]`],
+  [`/replay?file=${log}`, id('back-to-live')],
+  ['/matches', `${id('matches')}[data-address]`],
+  ['/schedule', `${id('schedule')}[aria-busy="false"]`],
   ['/leagues', id('league-link')],
   ['/l/trivia', id('standings')],
   ['/l/swiss', `${id('season')}[aria-busy="false"]`],
   ['/leaderboard', id('leaderboard')],
-  [`/a/${shared.world.agents[0].agent_id}`, `${id('agent')}[aria-busy="false"]`],
+  [`/compare?agents=${one.agent_id},${other.agent_id}`, id('compared')],
+  [`/a/${one.agent_id}`, `${id('agent')}[aria-busy="false"]`],
   ['/nowhere', id('notice')],
 ];
+/** Pages that are watched, with little to reach by keyboard. */
+const SCREENS = [
+  ['/tv', `${id('tv-match')}[data-ready="true"]`],
+  ['/embed/matches/m_live_duel', `${id('embed')} ${id('stage')}`],
+];
 
-test('axe finds nothing serious on any page, and the keyboard alone walks through it', () => reachable(PAGES));
+test('axe finds nothing serious on any page, and the keyboard alone walks through it', async () => {
+  await reachable(PAGES);
+  await accessible(SCREENS);
+});
 
 test('less motion is kept to, and Spanish reaches every page', async () => {
   await everyPage(PAGES, { locale: 'es', width: 360, height: 740 }, async ({ page, faults }, path) => {

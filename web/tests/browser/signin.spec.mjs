@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { serve } from './kit/arena.mjs';
-import { fits, id, open, PATIENCE, SCREENS } from './kit/kit.mjs';
+import { fits, grave, id, open, PATIENCE, SCREENS } from './kit/kit.mjs';
 
 const PROVIDER = fileURLToPath(new URL('../oidc/provider.mjs', import.meta.url));
 const TOKEN = 'admin-token-of-the-sign-in-tests';
@@ -69,6 +69,7 @@ test('people sign in with the provider, are invited, and sign out', { timeout: 2
         }
         await page.locator(login ? id('sign-out') : id('sign-in-with')).waitFor();
         await fits(page, `${name} ${width}`);
+        assert.deepEqual(await grave(page), [], `${name} ${width}`);
         if (SCREENS) await page.screenshot({ path: `${SCREENS}/${name}-${width}-${theme}.png`, fullPage: true });
         await page.context().close();
       }

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, get } from 'node:http';
 import { test } from 'node:test';
 import { demo } from './kit/arena.mjs';
-import { ADMIN, api, counted, id, open, ORIGIN, PATIENCE, until } from './kit/kit.mjs';
+import { ADMIN, api, counted, grave, id, open, ORIGIN, PATIENCE, until } from './kit/kit.mjs';
 
 await demo(12);
 const BUDGETS = JSON.parse(readFileSync(new URL('../../budgets.json', import.meta.url), 'utf8'));
@@ -44,6 +44,7 @@ test('a spectator follows a live duel to its result, and walks through every pag
   ]) {
     await go(path);
     await settled(ready);
+    if (path === '/docs') assert.deepEqual(await grave(page), [], path);
     assert.deepEqual(faults, [], path);
   }
   await page.locator(`${id('admin-door')} [name="token"]`).fill(ADMIN);

@@ -309,7 +309,10 @@ export async function everyPage(pages, options, check) {
 }
 
 /** Fails unless axe finds nothing serious on pages, in either theme, and the keyboard alone walks through them and is always seen. */
-export async function reachable(pages, options) {
+export const reachable = (pages, options) => accessible(pages, options, walk);
+
+/** Fails when axe finds something serious on a page in either theme; then does more with each page. */
+export async function accessible(pages, options, more = () => {}) {
   const wrong = [];
   await everyPage(pages, options, async ({ page }, path) => {
     for (const theme of ['light', 'dark']) {
@@ -317,7 +320,7 @@ export async function reachable(pages, options) {
       await page.emulateMedia({ colorScheme: theme });
       for (const line of await grave(page, { recolored: theme === 'dark' })) wrong.push(`${path} (${theme}): ${line}`);
     }
-    await walk(page, path);
+    await more(page, path);
   });
   assert.deepEqual(wrong, []);
 }
