@@ -55,7 +55,7 @@ export const texts: Translation<typeof en> = {
   'agent.games.league': 'Liga',
   'agent.games.played': 'Completas',
   'agent.games.record': 'G · E · P',
-  'agent.games.score': 'Puntuación',
+  'agent.games.score': 'Resultado',
   'agent.games.won': 'Ganadas sin jugar',
   'agent.games.lost': 'Perdidas sin jugada',
   'agent.games.causes': 'Partidas en las que faltó una jugada:',
@@ -81,7 +81,7 @@ export const texts: Translation<typeof en> = {
   'agent.calibration.sure': 'lo seguro que dice estar',
   'agent.calibration.right': 'cuánto acierta',
   'agent.calibration.brier':
-    'Puntuación de Brier {n} en {answers} respuestas; 0 es lo mejor, adivinar tiene 0,25. Lo que dice de sí no se comprueba.',
+    'Índice de Brier {n} en {answers} respuestas; 0 es lo mejor, adivinar tiene 0,25. Lo que dice de sí no se comprueba.',
   'agent.calibration.over':
     'Por encima del límite de tokens: {n} de sus últimas 500 respuestas juzgadas, según su propia cuenta o por su longitud.',
   'agent.calibration.tokens': 'Dice que una respuesta buena le cuesta {n} tokens.',
@@ -99,7 +99,7 @@ export const texts: Translation<typeof en> = {
   'agent.losses.mine': 'Su respuesta',
   'agent.losses.right': 'Respuesta correcta',
   'agent.losses.watch': 'Ver la ronda',
-  'agent.losses.empty': 'Ninguna ronda perdida en sus últimos 500 encuentros.',
+  'agent.losses.empty': 'Ninguna ronda perdida en sus últimas 500 partidas.',
   'agent.topics': 'Aciertos por tema',
   'agent.topics.none': 'sin tema',
   'agent.topics.few': 'muy pocas respuestas',

@@ -28,7 +28,7 @@ export const texts: Translation<typeof en> = {
   'commentary.say.lead_change': '{name} le quita el primer puesto a {other}.',
   'commentary.say.lead_new': '{name} se pone por delante por primera vez.',
   'commentary.say.match_point': 'Punto de partido para {name} con {a}–{b}.',
-  'commentary.say.upset_pending': '{name} va por delante con {n} puntos menos de clasificación.',
+  'commentary.say.upset_pending': '{name} va por delante, con una puntuación {n} puntos menor.',
   'commentary.say.level': 'Otra vez empate, {a}–{b}.',
   'commentary.say.lead_first': '{name} consigue la primera ventaja de la partida.',
   'commentary.say.lone': 'Solo {name} acertó; los otros {n} fallaron.',

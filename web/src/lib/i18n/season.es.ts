@@ -54,7 +54,7 @@ export const texts: Translation<typeof en> = {
   'season.forfeit': 'incomparecencia',
   'season.void': 'nula, se repite',
   'season.ahead': 'por jugar',
-  'season.live': 'en vivo',
+  'season.live': 'en directo',
   'season.hidden': 'oculto',
   'season.board': 'Mesa {n}',
   'season.cross': 'Tabla cruzada',
