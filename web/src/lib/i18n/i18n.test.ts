@@ -38,12 +38,6 @@ describe.each(dictionaries)('the dictionary of %s', (area, en, es) => {
   });
 });
 
-// puntos are those of a match, puntuación is a rating, marcador is a score, directo is live.
-it.each(dictionaries)('the Spanish of %s has one term per thing', (_, __, es) => {
-  const other = /\b(en vivo|al vivo|rating|ranking|puntaje|elo rating)\b/i;
-  expect(Object.entries(es).filter(([, text]) => other.test(text))).toEqual([]);
-});
-
 // A key of an area that nobody loaded would be shown in place of its text.
 it.each(dictionaries.slice(1))('a file that shows a text of %s loads its dictionary', (area, en) => {
   const keys = Object.keys(en).map((key) => key.replace(/_(one|other)$/, ''));
