@@ -37,6 +37,15 @@ describe('surprise', () => {
       ]),
     ).toBeUndefined();
   });
+  it('is beyond the error of both ratings', () => {
+    const pair = (gap: number, matches?: number) => [
+      { id: 'a', rating: 1500 + gap, ...(matches === undefined ? {} : { matches }) },
+      { id: 'b', rating: 1500, ...(matches === undefined ? {} : { matches }) },
+    ];
+    expect([110, 125].map((gap) => surprise('b', pair(gap)) !== undefined)).toEqual([false, true]);
+    expect([180, 195].map((gap) => surprise('b', pair(gap, 30)) !== undefined)).toEqual([false, true]);
+    expect(surprise('b', pair(500, 0))).toBeUndefined();
+  });
   it('is the mean over several opponents', () => {
     const ratings = [
       { id: 'a', rating: 1900 },

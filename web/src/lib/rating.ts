@@ -49,20 +49,28 @@ export function spread(matches: number): number {
 /** The expected score of a rating against another one, 0 to 1. */
 export const expected = (own: number, other: number): number => 1 / (1 + 10 ** ((other - own) / SCALE));
 
-/** An expected score up to this makes a win a surprise. */
-const SURPRISE = 0.4;
-
 /** A rating as it was before a match. */
 export interface Before {
   readonly id: string;
   readonly rating: number;
+  /** Rated matches behind it; absent: not known, and taken for many. */
+  readonly matches?: number;
 }
 
-/** The expected score of the sole winner among its opponents, where winning was a surprise. */
+/** The ratings before a match of those whose rating it changed. */
+export const ratingsBefore = (changes: readonly { agent_id: string; rating_before: number; matches?: number }[]): Before[] =>
+  changes.map((c) => ({ id: c.agent_id, rating: c.rating_before, ...(c.matches === undefined ? {} : { matches: c.matches - 1 }) }));
+
+/**
+ * The expected score of the sole winner among its opponents, where its win was a surprise: it was rated lower by more than the
+ * error of the ratings (95 %), with several opponents by the difference that their mean score stands for.
+ */
 export function surprise(winner: string, ratings: readonly Before[]): number | undefined {
   const own = ratings.find((r) => r.id === winner);
   const others = ratings.filter((r) => r.id !== winner);
   if (!own || !others.length) return undefined;
-  const score = others.reduce((sum, o) => sum + expected(own.rating, o.rating), 0) / others.length;
-  return score <= SURPRISE ? score : undefined;
+  const mean = (of: (r: Before) => number) => others.reduce((sum, o) => sum + of(o), 0) / others.length;
+  const error = (r: Before) => spread(r.matches ?? LEVEL) ** 2;
+  const score = mean((o) => expected(own.rating, o.rating));
+  return SCALE * Math.log10(1 / score - 1) > Math.sqrt(error(own) + mean(error)) ? score : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Priors } from '../match/odds';
 import { isOver, ranking, type MatchState } from '../match/state';
-import { surprise } from '../rating';
+import { ratingsBefore, surprise } from '../rating';
 import { deficit, factsOf, type Facts } from './facts';
 import { GAME_RULES, gameLineOf, NOT_IN_GAMES } from './game';
 
@@ -59,8 +59,6 @@ interface Scene {
 const BEHIND = 2;
 /** So many right answers in a row are a streak. */
 const STREAK = 3;
-/** A lower rating by so much makes a lead an upset in the making. */
-const UPSET_ELO = 100;
 /** As many agents are named at most. */
 const NAMED = 3;
 
@@ -175,11 +173,11 @@ const ROUND_RULES: readonly Rule[] = [
   {
     rule: 'upset_pending',
     say: (s) => {
-      const [a, b] = s.m.order.map((id) => s.context.priors[id]?.rating);
-      if (s.m.order.length !== 2 || a === undefined || b === undefined || !s.f.leader || 2 * s.f.round.no < (s.m.totalRounds ?? Infinity))
-        return undefined;
-      const gap = s.f.leader === s.m.order[0] ? b - a : a - b;
-      return gap >= UPSET_ELO ? { name: s.name(s.f.leader), n: Math.round(gap) } : undefined;
+      const before = s.m.order.flatMap((id) => (s.context.priors[id] ? [{ id, ...s.context.priors[id] }] : []));
+      if (s.m.order.length !== 2 || !s.f.leader || 2 * s.f.round.no < (s.m.totalRounds ?? Infinity)) return undefined;
+      return surprise(s.f.leader, before) === undefined
+        ? undefined
+        : { name: s.name(s.f.leader), n: Math.round(Math.abs(before[0]!.rating - before[1]!.rating)) };
     },
   },
   {
@@ -239,12 +237,7 @@ const END_RULES: readonly Rule[] = [
     rule: 'win_upset',
     say: (s) => {
       const [first] = winners(s);
-      const chance =
-        first &&
-        surprise(
-          first,
-          s.m.changes.map((c) => ({ id: c.agent_id, rating: c.rating_before })),
-        );
+      const chance = first && surprise(first, ratingsBefore(s.m.changes));
       return chance === undefined ? undefined : { name: s.name(first), n: s.context.upsets + 1, chance };
     },
   },
