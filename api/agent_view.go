@@ -33,6 +33,7 @@ type agentView struct {
 	Leagues     []string                   `json:"leagues" doc:"Slugs of the leagues it has entered."`
 	Version     string                     `json:"version" doc:"Its owner's word; empty: none was declared."`
 	Model       string                     `json:"model,omitempty" doc:"The language model or framework that answers, as its owner declares it. Absent: none was declared."`
+	Mark        string                     `json:"mark,omitempty" doc:"The shape and color of its avatar, such as star-teal, as its owner chose them. Absent: they are made from its id."`
 	Description string                     `json:"description,omitempty"`
 	Status      arena.AgentStatus          `json:"status" enum:"pending,active,paused,retired"`
 	Pause       *pauseView                 `json:"pause,omitempty" doc:"Present while paused."`
@@ -144,7 +145,7 @@ func (v *agentViews) one(ctx context.Context, g arena.Agent) agentView {
 	now := v.now()
 	view := agentView{
 		AgentID: g.ID, Name: g.Name, OwnerID: g.OwnerID, OwnerName: g.OwnerName, Protocol: g.Protocol,
-		Pull: g.Pulls(), PublicKey: g.PublicKey, Leagues: orEmpty(g.Leagues), Version: g.Version, Model: g.Model, Description: g.Description,
+		Pull: g.Pulls(), PublicKey: g.PublicKey, Leagues: orEmpty(g.Leagues), Version: g.Version, Model: g.Model, Mark: g.Mark, Description: g.Description,
 		Status: g.StatusAt(now), Running: g.Running,
 		CreatedAt: jsonTime(g.CreatedAt), RetiredAt: optionalTime(g.RetiredAt),
 		Ratings: map[string]agentRatingView{},

@@ -48,6 +48,7 @@ type createAgentInput struct {
 		Leagues       []string `json:"leagues,omitempty" maxItems:"20" uniqueItems:"true" maxLength:"40" doc:"Slugs of leagues to enter."`
 		Version       string   `json:"version,omitempty" maxLength:"32" doc:"Declaring a new one makes the next rated matches count more."`
 		Model         string   `json:"model,omitempty" maxLength:"80" example:"gpt-4.1-mini" doc:"The language model or framework that answers. It is public; the arena does not check it."`
+		Mark          string   `json:"mark,omitempty" maxLength:"40" example:"star-teal" doc:"The shape and color of its avatar, such as star-teal: GET /v1/catalog lists them. Empty: they are made from its id."`
 		Description   string   `json:"description,omitempty" maxLength:"500"`
 		MaxConcurrent int      `json:"max_concurrent,omitempty" minimum:"1" maximum:"1000" doc:"How many matches an aap agent without an endpoint plays at once; default 1. Others declare it in their health checks."`
 		PublicKey     string   `json:"public_key,omitempty" maxLength:"2000" doc:"Needed by envelope (a did:key) and agentprotocol (Ed25519, base64). It must be proved before the agent plays: see key_challenge in the answer."`
@@ -64,7 +65,7 @@ func (h *agentHandlers) create(ctx context.Context, in *createAgentInput) (*outp
 	b := &in.Body
 	g, key, err := h.agents.Register(ctx, callerOf(ctx), arena.Registration{
 		Name: b.Name, Protocol: b.Protocol, Endpoint: b.Endpoint, PublicKey: b.PublicKey,
-		Version: b.Version, Model: b.Model, Description: b.Description, Leagues: b.Leagues, PullConcurrent: b.MaxConcurrent, IdempotencyKey: in.IdempotencyKey,
+		Version: b.Version, Model: b.Model, Mark: b.Mark, Description: b.Description, Leagues: b.Leagues, PullConcurrent: b.MaxConcurrent, IdempotencyKey: in.IdempotencyKey,
 	})
 	view, err := h.show(ctx, g, err)
 	if err != nil {
@@ -139,6 +140,23 @@ func (h *agentHandlers) get(ctx context.Context, in *IDParam) (*output[agentView
 	return out, nil
 }
 
+type chosenMarksView struct {
+	Marks map[string]string `json:"marks" doc:"By agent. At most 5000; beyond that, retired agents are left out first, then those registered first."`
+}
+
+type marksOutput struct {
+	CacheControl string `header:"Cache-Control"`
+	Body         chosenMarksView
+}
+
+// marks returns the marks that owners have chosen, for whoever draws avatars.
+func (h *agentHandlers) marks(ctx context.Context, _ *struct{}) (*marksOutput, error) {
+	out := &marksOutput{CacheControl: "public, max-age=60"}
+	var err error
+	out.Body.Marks, err = h.rows.Agents.Marks(ctx)
+	return out, err
+}
+
 type updateAgentInput struct {
 	IDParam
 	Body struct {
@@ -146,6 +164,7 @@ type updateAgentInput struct {
 		Endpoint    *string `json:"endpoint,omitempty" maxLength:"2048" doc:"A new one must pass a check before the agent plays again. Empty: the agent fetches its tasks."`
 		Version     *string `json:"version,omitempty" maxLength:"32"`
 		Model       *string `json:"model,omitempty" maxLength:"80" doc:"The language model or framework that answers. It is public."`
+		Mark        *string `json:"mark,omitempty" maxLength:"40" doc:"The shape and color of its avatar, such as star-teal: GET /v1/catalog lists them. Empty: they are made from its id."`
 		Description *string `json:"description,omitempty" maxLength:"500"`
 		PauseAfter  *int    `json:"pause_after,omitempty" minimum:"0" maximum:"100" doc:"Failed rounds in a row that pause the agent (default 10); 0: none do."`
 
@@ -157,7 +176,7 @@ type updateAgentInput struct {
 func (h *agentHandlers) update(ctx context.Context, in *updateAgentInput) (*output[agentView], error) {
 	b := &in.Body
 	g, err := h.agents.Update(ctx, callerOf(ctx), in.ID, arena.AgentUpdate{
-		Name: b.Name, Endpoint: b.Endpoint, Version: b.Version, Model: b.Model, Description: b.Description, PauseAfter: b.PauseAfter,
+		Name: b.Name, Endpoint: b.Endpoint, Version: b.Version, Model: b.Model, Mark: b.Mark, Description: b.Description, PauseAfter: b.PauseAfter,
 		PullConcurrent: b.MaxConcurrent, Budget: b.Budget.budget,
 	})
 	return h.show(ctx, g, err)

@@ -146,6 +146,38 @@ func TestAPI_listAgents_pages(t *testing.T) {
 	}
 }
 
+// Everyone may read the marks that owners have chosen; cards draw them.
+func TestAPI_marks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", nil)
+	post := func(token string, agent object) string {
+		return w.do("POST", "/v1/agents", token, agent).is(201).str("agent_id")
+	}
+	a, b := post(w.alice, object{"name": "a", "mark": "dots-red", "leagues": []string{"quiz"}}), post(w.bob, object{"name": "b", "leagues": []string{"quiz"}})
+	chosen := func(want map[string]string) {
+		t.Helper()
+		r := w.do("GET", "/v1/marks", "", nil).is(200)
+		if got := into[map[string]map[string]string](r)["marks"]; !maps.Equal(got, want) || r.header.Get("Cache-Control") != "public, max-age=60" {
+			t.Errorf("marks %v, %v, want %v", got, r.header, want)
+		}
+	}
+	chosen(map[string]string{a: "dots-red"})
+	w.do("PATCH", "/v1/agents/"+b, w.bob, object{"mark": "sun-gold"}).is(200)
+	w.do("PATCH", "/v1/agents/"+a, w.alice, object{"mark": ""}).is(200)
+	chosen(map[string]string{b: "sun-gold"})
+
+	id := w.do("POST", "/v1/matches", w.admin, object{"league": "quiz", "agents": []string{a, b}}).is(201).str("match_id")
+	w.do("POST", "/v1/leagues", w.admin, object{"slug": "cup", "title": "Cup", "game": object{"name": "connect_four"}, "time_limit_seconds": 5, "rated": false}).is(201)
+	_, err := w.store.Leagues.StartSeason(t.Context(), arena.Season{ID: "se_1", League: "cup", Format: arena.FormatSwiss, StartedAt: testNow})
+	w.ok(err)
+	for _, path := range []string{"/v1/matches/" + id, "/v1/leagues/cup/seasons/1"} {
+		if got := string(w.do("GET", path+"/card.png", "", nil).is(200).body); !strings.Contains(got, "with map["+b+":sun-gold]") {
+			t.Errorf("card of %s: %q", path, got)
+		}
+	}
+}
+
 func TestAPI_updateAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -157,6 +189,8 @@ func TestAPI_updateAgent(t *testing.T) {
 		{name: "model", method: "PATCH", path: path, token: w.alice, body: object{"model": "gpt-4.1-mini"}, status: 200, says: `"model":"gpt-4.1-mini"`},
 		{name: "no model", method: "PATCH", path: path, token: w.alice, body: object{"model": ""}, status: 200},
 		{name: "long model", method: "PATCH", path: path, token: w.alice, body: object{"model": strings.Repeat("é", 81)}, status: 422, code: arena.CodeInvalid, fields: []string{"model"}},
+		{name: "mark", method: "PATCH", path: path, token: w.alice, body: object{"mark": "star-teal"}, status: 200, says: `"mark":"star-teal"`},
+		{name: "no such mark", method: "PATCH", path: path, token: w.alice, body: object{"mark": "teal-star"}, status: 422, code: arena.CodeInvalid, fields: []string{"mark"}, says: "shapes: propeller, pinwheel"},
 		{name: "name taken", method: "PATCH", path: path, token: w.alice, body: object{"name": "Other"}, status: 409, code: arena.CodeNameTaken, fields: []string{"name"}},
 		{name: "another's agent", method: "PATCH", path: path, token: w.bob, body: object{"version": "3"}, status: 404, code: arena.CodeNotFound},
 		{name: "own protocol", method: "PATCH", path: path, token: w.alice, body: object{"protocol": "aap"}, status: 422, code: arena.CodeInvalid, fields: []string{"protocol"}},

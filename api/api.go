@@ -54,8 +54,9 @@ type Options struct {
 	Matches  MatchOptions
 	// VoteSecret signs the names of voters' browsers. It is the same on all nodes.
 	VoteSecret []byte
-	// SeasonCard draws a season of a league with this title as a PNG.
-	SeasonCard func(s arena.Season, league string) ([]byte, error)
+	// SeasonCard draws a season of a league with this title as a PNG, with the
+	// marks that owners have chosen, by agent.
+	SeasonCard func(s arena.Season, league string, chosen map[string]string) ([]byte, error)
 	// Export writes everything about an owner as a ZIP file.
 	Export func(ctx context.Context, w io.Writer, ownerID string) error
 	Node   Node
@@ -105,9 +106,10 @@ type MatchOptions struct {
 	Viewers func(matchID string) int
 	// Record returns the signed record of a finished match.
 	Record func(ctx context.Context, rows record.Rows) (record.Signed, error)
-	// Card returns a PNG of a match. league is the title of its league, and state
+	// Card returns a PNG of a match. league is the title of its league, chosen the
+	// marks that owners have chosen, by agent, and state
 	// the public state of its game, nil if there is none.
-	Card func(m visibility.Match, league string, state json.RawMessage) ([]byte, error)
+	Card func(m visibility.Match, league string, chosen map[string]string, state json.RawMessage) ([]byte, error)
 	// Notation returns the games of a match in the notation of its game, and
 	// not_found if there is none.
 	Notation func(ctx context.Context, m visibility.Match, league string, rounds []visibility.ClosedRound) (arena.Notation, error)

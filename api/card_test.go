@@ -42,7 +42,7 @@ func TestAPI_card_position(t *testing.T) {
 	id := w.do("POST", "/v1/matches", w.admin, object{"league": "fours", "agents": []string{a, b}}).is(201).str("match_id")
 	card := func(want string) {
 		t.Helper()
-		if got := string(w.do("GET", "/v1/matches/"+id+"/card.png", "", nil).is(200).body); !strings.HasSuffix(got, " in Fours "+want) {
+		if got := string(w.do("GET", "/v1/matches/"+id+"/card.png", "", nil).is(200).body); !strings.HasSuffix(got, " in Fours with map[] "+want) {
 			t.Errorf("got %q, want the position %q", got, want)
 		}
 	}

@@ -18,6 +18,7 @@ type catalogView struct {
 	Judges       []judgeKindView      `json:"judges"`
 	Generators   []generatorKindView  `json:"generators"`
 	Protocols    []arena.ProtocolKind `json:"protocols"`
+	Marks        arena.Marks          `json:"marks"`
 	Visibilities []string             `json:"visibilities" doc:"delayed is followed by a colon and the seconds."`
 	PauseReasons []arena.PauseKind    `json:"pause_reasons" doc:"Strongest first."`
 	VoidCodes    []arena.VoidCode     `json:"void_codes"`
@@ -101,7 +102,7 @@ type defaultsView struct {
 
 func newCatalog() catalogView {
 	v := catalogView{
-		Protocols: arena.Protocols(), Visibilities: []string{string(arena.VisibilityLive), string(arena.VisibilitySealed), "delayed"},
+		Protocols: arena.Protocols(), Marks: arena.AllMarks(), Visibilities: []string{string(arena.VisibilityLive), string(arena.VisibilitySealed), "delayed"},
 		PauseReasons: arena.PauseKinds(), VoidCodes: arena.VoidCodes(), NoteCodes: arena.NoteCodes(),
 		Rating: ratingRulesView{
 			Start: arena.StartRating, Scale: scoring.Scale, KProvisional: scoring.NewcomerK, K: scoring.SettledK, KTop: scoring.MasterK,

@@ -15,7 +15,7 @@ func TestAPI_dearRoutes(t *testing.T) {
 		const asked = 10
 		running, finish := make(chan int, asked), make(chan struct{})
 		w := newWorld(t, func(o *parts) {
-			o.SeasonCard = func(s arena.Season, _ string) ([]byte, error) {
+			o.SeasonCard = func(s arena.Season, _ string, _ map[string]string) ([]byte, error) {
 				running <- s.No
 				<-finish
 				return []byte("picture"), nil

@@ -17,7 +17,7 @@ import (
 func TestAPI_delayed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *parts) {
-		o.Matches.Card = func(m visibility.Match, _ string, _ json.RawMessage) ([]byte, error) {
+		o.Matches.Card = func(m visibility.Match, _ string, _ map[string]string, _ json.RawMessage) ([]byte, error) {
 			return fmt.Appendf(nil, "round %d", m.Round), nil
 		}
 	})

@@ -37,7 +37,7 @@ type matchHandlers struct {
 	rows    Rows
 	views   *matchViews
 	sign    func(ctx context.Context, rows record.Rows) (record.Signed, error)
-	draw    func(m visibility.Match, league string, state json.RawMessage) ([]byte, error)
+	draw    func(m visibility.Match, league string, chosen map[string]string, state json.RawMessage) ([]byte, error)
 	write   func(ctx context.Context, m visibility.Match, league string, rounds []visibility.ClosedRound) (arena.Notation, error)
 }
 
@@ -338,7 +338,11 @@ func (h *matchHandlers) card(ctx context.Context, in *IDParam) (*cardOutput, err
 	if err != nil {
 		return nil, err
 	}
-	picture, err := h.draw(m, l.Title, state)
+	chosen, err := h.rows.Agents.Marks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	picture, err := h.draw(m, l.Title, chosen, state)
 	if err != nil {
 		return nil, err
 	}

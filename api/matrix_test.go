@@ -83,7 +83,7 @@ func matrix() map[string]answers {
 		"list-owners": admins(200), "list-owner-tokens": admins(200), "reissue-owner-token": admins(201), "revoke-owner-tokens": admins(204),
 		"suspend-owner": admins(200), "restore-owner": admins(200),
 
-		"create-agent": owners(201), "list-agents": open(200), "get-agent": open(200),
+		"create-agent": owners(201), "list-agents": open(200), "list-marks": open(200), "get-agent": open(200),
 		"get-agent-conformance": open(404), "get-agent-badge": open(200),
 		"update-agent": mine(200), "prove-key": mine(200), "retire-agent": mine(204), "check-agent": mine(200), "pause-agent": mineOrModerated(200), "rehearse": mine(200), "get-agent-budget": mine(200),
 		"poll-task": {401, 204, 204, 403, 401, 403, 403, 403}, "answer-task": {401, 202, 202, 403, 401, 403, 403, 403}, // the handler checks whose agent it is

@@ -105,6 +105,7 @@ func routes() []route {
 
 		{post, "/v1/agents", scopeOwner, 201, "create-agent", tagAgents, "Register an agent", handleOn(agents, (*agentHandlers).create), nil},
 		{get, "/v1/agents", scopePublic, 200, "list-agents", tagAgents, "Agents, newest first", handleOn(agents, (*agentHandlers).list), nil},
+		{get, "/v1/marks", scopePublic, 200, "list-marks", tagAgents, "Shapes and colors of avatars that owners have chosen", handleOn(agents, (*agentHandlers).marks), nil},
 		{get, "/v1/agents/{id}", scopePublic, 200, "get-agent", tagAgents, "One agent", handleOn(agents, (*agentHandlers).get), nil},
 		{patch, "/v1/agents/{id}", scopeOwnerOrAdmin, 200, "update-agent", tagAgents, "Change an agent", handleOn(agents, (*agentHandlers).update), nil},
 		{del, "/v1/agents/{id}", scopeOwnerOrAdmin, 204, "retire-agent", tagAgents, "Retire an agent", handleOn(agents, (*agentHandlers).retire), nil},

@@ -13,7 +13,7 @@ import (
 // seasonHandlers serve the routes of seasons.
 type seasonHandlers struct {
 	rows Rows
-	draw func(s arena.Season, league string) ([]byte, error)
+	draw func(s arena.Season, league string, chosen map[string]string) ([]byte, error)
 	now  func() time.Time
 }
 
@@ -106,7 +106,11 @@ func (h *seasonHandlers) card(ctx context.Context, in *seasonInput) (*cardOutput
 	if err != nil {
 		return nil, err
 	}
-	picture, err := h.draw(s, l.Title)
+	chosen, err := h.rows.Agents.Marks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	picture, err := h.draw(s, l.Title, chosen)
 	if err != nil {
 		return nil, err
 	}

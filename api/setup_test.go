@@ -142,14 +142,14 @@ func testOptions(t testing.TB) parts {
 		},
 		Matches: MatchOptions{
 			Visible: struct{ Visible }{}, Viewers: func(string) int { return 3 }, Record: signRecord, Notation: noNotation,
-			Card: func(m visibility.Match, league string, state json.RawMessage) ([]byte, error) {
-				return fmt.Appendf(nil, "picture of %s in %s %s", m.ID, league, state), nil
+			Card: func(m visibility.Match, league string, chosen map[string]string, state json.RawMessage) ([]byte, error) {
+				return fmt.Appendf(nil, "picture of %s in %s with %v %s", m.ID, league, chosen, state), nil
 			},
 		},
 		Services:   Services{Votes: struct{ Votes }{}},
 		VoteSecret: []byte("secret"),
-		SeasonCard: func(s arena.Season, league string) ([]byte, error) {
-			return fmt.Appendf(nil, "picture of season %d in %s", s.No, league), nil
+		SeasonCard: func(s arena.Season, league string, chosen map[string]string) ([]byte, error) {
+			return fmt.Appendf(nil, "picture of season %d in %s with %v", s.No, league, chosen), nil
 		},
 		Node:   Node{ID: "nd_test", Version: "v0.0.0-test", Ready: func(context.Context) error { return nil }, Drain: func() {}, Observe: func(Request) {}, Vitals: someVitals},
 		Site:   Site{URL: "https://arena.example", SignIn: SignInOptions{Signup: account.SignupOpen}},

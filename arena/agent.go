@@ -152,6 +152,7 @@ type Agent struct {
 	KeyProvedAt time.Time // when its owner proved possession of PublicKey; zero: not yet
 	Version     string
 	Model       string // the language model or framework that answers, as its owner declares it; "": none
+	Mark        string // one of AllMarks; "": made from its id
 	Description string
 	Leagues     []string // slugs it has entered
 	Pauses      []Pause
@@ -211,6 +212,7 @@ type Registration struct {
 	PublicKey   string
 	Version     string
 	Model       string
+	Mark        string
 	Description string
 	Leagues     []string // slugs of leagues to enter
 
@@ -224,10 +226,11 @@ type Registration struct {
 // AgentUpdate is a change of an agent by its owner. Nil members stay as they
 // are.
 type AgentUpdate struct {
-	Name, Endpoint, Version, Model, Description *string
-	PauseAfter                                  *int
-	PullConcurrent                              *int // of an agent that fetches its tasks, as it is after the change
-	Budget                                      *Budget
+	Name, Endpoint, Version, Model, Mark, Description *string
+
+	PauseAfter     *int
+	PullConcurrent *int // of an agent that fetches its tasks, as it is after the change
+	Budget         *Budget
 }
 
 // NotRetired returns a conflict if the agent is retired.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -199,7 +200,7 @@ func (s *Service) create(ctx context.Context, caller arena.Caller, in arena.Regi
 	now := s.now()
 	g = arena.Agent{
 		ID: arena.NewID(arena.AgentPrefix, now), OwnerID: caller.OwnerID, Name: in.Name, Protocol: in.Protocol,
-		Endpoint: endpoint, EndpointKey: endpointKey, PublicKey: publicKey, Version: in.Version, Model: in.Model, Description: in.Description,
+		Endpoint: endpoint, EndpointKey: endpointKey, PublicKey: publicKey, Version: in.Version, Model: in.Model, Mark: in.Mark, Description: in.Description,
 		Leagues: in.Leagues, CreatedAt: now, PullConcurrent: max(1, in.PullConcurrent), PauseAfter: arena.DefaultPauseAfter,
 	}
 	if p := s.o.Protocols[in.Protocol]; p.CheckKey != nil && p.TrustKeys {
@@ -254,6 +255,9 @@ func checkRegistration(in arena.Registration) error {
 	if err := checkTexts(in.Version, in.Model, in.Description); err != nil {
 		return err
 	}
+	if err := checkMark(in.Mark); err != nil {
+		return err
+	}
 	return plaintext.CheckLine("public_key", in.PublicKey)
 }
 
@@ -292,6 +296,23 @@ func checkTexts(version, model, description string) error {
 		return err
 	}
 	return plaintext.CheckText("description", description)
+}
+
+// checkMark checks a chosen mark; "" is none.
+func checkMark(mark string) error {
+	marks := arena.AllMarks()
+	if _, _, ok := marks.Find(mark); ok || mark == "" {
+		return nil
+	}
+	var shapes, colors []string
+	for _, s := range marks.Shapes {
+		shapes = append(shapes, s.Name)
+	}
+	for _, c := range marks.Colors {
+		colors = append(colors, c.Name)
+	}
+	return arena.Invalid("mark", "must be empty, or a shape and a color such as star-teal; shapes: %s; colors: %s",
+		strings.Join(shapes, ", "), strings.Join(colors, ", "))
 }
 
 // checkProtocol checks an agent's endpoint and key against its protocol and
@@ -355,7 +376,7 @@ func (s *Service) checkServes(ctx context.Context, protocol, endpoint string) er
 
 // audited is what an owner may change in an agent.
 func audited(g arena.Agent) map[string]string {
-	values := map[string]string{"name": g.Name, "endpoint": g.Endpoint, "version": g.Version, "model": g.Model, "description": g.Description}
+	values := map[string]string{"name": g.Name, "endpoint": g.Endpoint, "version": g.Version, "model": g.Model, "mark": g.Mark, "description": g.Description}
 	if !g.Budget.IsZero() {
 		values["budget"] = describeBudget(g.Budget)
 	}
@@ -389,6 +410,9 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 		}
 	}
 	if err := checkTexts(orElse(in.Version, ""), orElse(in.Model, ""), orElse(in.Description, "")); err != nil {
+		return arena.Agent{}, err
+	}
+	if err := checkMark(orElse(in.Mark, "")); err != nil {
 		return arena.Agent{}, err
 	}
 	if n := orElse(in.PauseAfter, 0); n < 0 || n > arena.MaxPauseAfter {
@@ -433,6 +457,7 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 		g.Name = orElse(in.Name, g.Name)
 		g.Version = orElse(in.Version, g.Version)
 		g.Model = orElse(in.Model, g.Model)
+		g.Mark = orElse(in.Mark, g.Mark)
 		g.Description = orElse(in.Description, g.Description)
 		g.PauseAfter = orElse(in.PauseAfter, g.PauseAfter)
 		g.Budget = orElse(in.Budget, g.Budget)

@@ -159,7 +159,7 @@ func TestService_Register(t *testing.T) {
 	if s.ok(err); g.OwnerID != "ow_alice" || g.Endpoint != "https://ant.example" || !slices.Equal(g.Leagues, []string{"quiz"}) || g.StatusAt(start) != arena.AgentActive {
 		t.Errorf("%+v", g)
 	}
-	want := []string{`ow_alice to_alice create-agent ` + g.ID + `  {"description":"","endpoint":"https://ant.example","model":"","name":"ant","version":""}`}
+	want := []string{`ow_alice to_alice create-agent ` + g.ID + `  {"description":"","endpoint":"https://ant.example","mark":"","model":"","name":"ant","version":""}`}
 	if d := cmp.Diff(want, s.audited()); d != "" {
 		t.Error(d)
 	}
@@ -175,6 +175,7 @@ func TestService_Register(t *testing.T) {
 		"invisible name": {func(r *arena.Registration) { r.Name = "a\u200bb" }, arena.CodeInvalid, "name"},
 		"version":        {func(r *arena.Registration) { r.Version = long[:66] }, arena.CodeInvalid, "version"},
 		"model":          {func(r *arena.Registration) { r.Model = long[:162] }, arena.CodeInvalid, "model"},
+		"mark":           {func(r *arena.Registration) { r.Mark = "star-brown" }, arena.CodeInvalid, "mark"},
 		"model of lines": {func(r *arena.Registration) { r.Model = "a\nb" }, arena.CodeInvalid, "model"},
 		"description":    {func(r *arena.Registration) { r.Description = long }, arena.CodeInvalid, "description"},
 		"long endpoint":  {func(r *arena.Registration) { r.Endpoint = "https://" + strings.Repeat("x", 2048) }, arena.CodeInvalid, "endpoint"},
@@ -236,7 +237,7 @@ func TestService_Register_key(t *testing.T) {
 		t.Errorf("%+v", key)
 	}
 	want := []string{
-		`ow_alice to_alice create-agent ` + g.ID + `  {"description":"","endpoint":"","max_concurrent":"1","model":"","name":"ant","version":""}`,
+		`ow_alice to_alice create-agent ` + g.ID + `  {"description":"","endpoint":"","mark":"","max_concurrent":"1","model":"","name":"ant","version":""}`,
 		`ow_alice to_alice create-agent-key ` + key.ID + `  {"agent_id":"` + g.ID + `","name":"first"}`,
 	}
 	if d := cmp.Diff(want, s.audited()); d != "" {
@@ -340,7 +341,7 @@ func TestService_Update(t *testing.T) {
 	s.fails(err, arena.CodeConflict)
 	s.fails(s.Retire(t.Context(), bob(), g.ID), arena.CodeNotFound)
 	fields := func(endpoint, version string) string {
-		return `{"description":"","endpoint":"https://` + endpoint + `","model":"","name":"ant","version":"` + version + `"}`
+		return `{"description":"","endpoint":"https://` + endpoint + `","mark":"","model":"","name":"ant","version":"` + version + `"}`
 	}
 	want := []string{
 		"admin to_admin update-agent ag_ant " + fields("ant.example", "2") + " " + fields("down.example", "2"),

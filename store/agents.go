@@ -31,6 +31,7 @@ var agentTable = db.NewTable("agents", "a",
 	db.Text("public_key", func(a *arena.Agent) *string { return &a.PublicKey }),
 	db.Text("version", func(a *arena.Agent) *string { return &a.Version }),
 	db.Text("model", func(a *arena.Agent) *string { return &a.Model }),
+	db.Text("mark", func(a *arena.Agent) *string { return &a.Mark }),
 	db.Text("description", func(a *arena.Agent) *string { return &a.Description }),
 	db.Column[arena.Agent]{
 		Name: "pauses", Type: db.TypeText,
@@ -73,7 +74,7 @@ const agentOwner = ` JOIN owners o ON o.id = a.owner_id`
 var (
 	insertAgents = db.NewInsert(agentTable, "ON CONFLICT (owner_id, name_key) WHERE retired_at = 0 DO NOTHING")
 	updateAgents = db.NewUpdate(agentTable, []string{"id"}, []string{
-		"name", "name_key", "endpoint", "endpoint_key", "endpoint_domain", "endpoint_since", "public_key", "version", "model", "description", "pauses", "paused_until", "passed_at", "retired_at",
+		"name", "name_key", "endpoint", "endpoint_key", "endpoint_domain", "endpoint_since", "public_key", "version", "model", "mark", "description", "pauses", "paused_until", "passed_at", "retired_at",
 		"health_ok", "checked_at", "latency_ns", "health_reason", "health_detail", "capabilities", "declared_latency_ns",
 		"max_concurrent", "failures", "successes", "key_proved_at", "pull_concurrent",
 		"pause_after", "resumed_at", "budget", "round_tokens",
@@ -221,6 +222,22 @@ func (s *Agents) AgentsByID(ctx context.Context, ids []string) (map[string]arena
 		}
 	}
 	return found, nil
+}
+
+// maxMarks is the most marks that Marks returns.
+const maxMarks = 5000
+
+// Marks returns the marks that owners have chosen, by agent. If there are more
+// than maxMarks, it leaves out retired agents first, then those registered first.
+func (s *Agents) Marks(ctx context.Context) (map[string]string, error) {
+	marks := map[string]string{}
+	_, err := db.All(ctx, s.reader, func(r db.Row) (id string, err error) {
+		var mark string
+		err = r.Scan(&id, &mark)
+		marks[id] = mark
+		return id, err
+	}, `SELECT id, mark FROM agents WHERE mark <> '' ORDER BY retired_at > 0, id DESC LIMIT $1`, maxMarks)
+	return marks, s.wrap(err, "read marks")
 }
 
 // ownerLinkSource returns the source of each kind of arena.OwnerLink: the table,

@@ -162,14 +162,14 @@ func TestEraseTexts_file(t *testing.T) {
 		t.Fatal(err)
 	}
 	for query, args := range map[string][]any{
-		`UPDATE answers SET body = $1 WHERE match_id = 'm_4' AND agent_id = $2`:                 {long, agent},
-		`UPDATE events SET agent_id = $1, hidden = $2 WHERE match_id = 'm_4' AND seq % 2 = 0`:   {agent, short},
-		`UPDATE events SET agent_id = $1, hidden = $2 WHERE match_id = 'm_4' AND seq % 2 = 1`:   {agent, long},
-		`UPDATE owners SET name = $1, email = $1 WHERE id = 'ow_a'`:                             {secret},
-		`UPDATE agents SET description = $1, endpoint = $1, model = $1 WHERE owner_id = 'ow_a'`: {strings.Repeat(secret, 200)},
-		`UPDATE agents SET name = $1 WHERE owner_id = 'ow_a'`:                                   {secret},
-		`UPDATE seats SET name = $1 WHERE match_id = 'm_4' AND agent_id = '` + agent + `'`:      {secret},
-		`UPDATE deliveries SET detail = $1, match_id = 'm_4', agent_id = $2 WHERE id <> 'dl_1'`: {secret, agent},
+		`UPDATE answers SET body = $1 WHERE match_id = 'm_4' AND agent_id = $2`:                            {long, agent},
+		`UPDATE events SET agent_id = $1, hidden = $2 WHERE match_id = 'm_4' AND seq % 2 = 0`:              {agent, short},
+		`UPDATE events SET agent_id = $1, hidden = $2 WHERE match_id = 'm_4' AND seq % 2 = 1`:              {agent, long},
+		`UPDATE owners SET name = $1, email = $1 WHERE id = 'ow_a'`:                                        {secret},
+		`UPDATE agents SET description = $1, endpoint = $1, model = $1, mark = $1 WHERE owner_id = 'ow_a'`: {strings.Repeat(secret, 200)},
+		`UPDATE agents SET name = $1 WHERE owner_id = 'ow_a'`:                                              {secret},
+		`UPDATE seats SET name = $1 WHERE match_id = 'm_4' AND agent_id = '` + agent + `'`:                 {secret},
+		`UPDATE deliveries SET detail = $1, match_id = 'm_4', agent_id = $2 WHERE id <> 'dl_1'`:            {secret, agent},
 	} {
 		if _, err := s.Writer().ExecContext(ctx, query, args...); err != nil {
 			t.Fatalf("%s: %v", query, err)

@@ -156,6 +156,8 @@ func TestMigrations_frozen(t *testing.T) {
 		"sqlite/00054_withdrawals.sql":        "5be4c910d02b06c9cc4f9e17b5fcff28deb0b4a4ce377821dab6ab6dac4339b4",
 		"postgres/00055_agent_model.sql":      "7196d89f5804777e71a3816ae673df8baf21a9a155b52a07de5964da5f705625",
 		"sqlite/00055_agent_model.sql":        "2163087659c7559e1bf982b2bf0aa8ce55243ed5388e9ec0234d431e0c5abfe1",
+		"postgres/00056_agent_mark.sql":       "668fbf559e12d011b7c29d1e4e0447587e4cfc1811de4d853aef14ac84f7c665",
+		"sqlite/00056_agent_mark.sql":         "0bca24db6c6f92f8d94a0e2397e0b8e9242a61ddeb8a5519861885e71438088a",
 	}
 	for _, engine := range []string{"postgres", "sqlite"} {
 		files, err := migrations.For(engine)

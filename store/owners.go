@@ -91,7 +91,7 @@ func personalRows() []string {
 			OR target IN (SELECT t.id FROM tokens t WHERE t.owner_id = $1) OR target IN ` + joinedWith,
 
 		`UPDATE agents SET name = '` + arena.DeletedAgent + `', name_key = '` + arena.DeletedAgent + `', endpoint = '', endpoint_key = '',
-			endpoint_domain = '', public_key = '', key_proved_at = 0, version = '', model = '', description = '', health_reason = '', health_detail = '',
+			endpoint_domain = '', public_key = '', key_proved_at = 0, version = '', model = '', mark = '', description = '', health_reason = '', health_detail = '',
 			capabilities = '[]' WHERE owner_id = $1`,
 	}
 }

@@ -66,11 +66,12 @@ func New() (*Painter, error) {
 }
 
 // Draw returns the card of a match as a PNG of Width by Height. league is the
-// title of its league, and state the public state of its game as spectators see
-// it now; without a state that can be drawn the card has the seats alone.
-func (p *Painter) Draw(visible visibility.Match, league string, state json.RawMessage) ([]byte, error) {
+// title of its league, chosen the marks that owners have chosen, by agent, and
+// state the public state of its game as spectators see it now; without a state
+// that can be drawn the card has the seats alone.
+func (p *Painter) Draw(visible visibility.Match, league string, chosen map[string]string, state json.RawMessage) ([]byte, error) {
 	m := visible.Row()
-	c := p.canvas()
+	c := p.canvas(chosen)
 	c.head(league, standing(m))
 	position, drawn := positionOf(state)
 	switch {
@@ -91,13 +92,14 @@ func (p *Painter) Draw(visible visibility.Match, league string, state json.RawMe
 // canvas is one card being drawn; the first error stays.
 type canvas struct {
 	*Painter
-	img *image.RGBA
-	err error
+	img    *image.RGBA
+	chosen map[string]string // marks, by agent
+	err    error
 }
 
 // canvas returns an empty card.
-func (p *Painter) canvas() *canvas {
-	c := &canvas{Painter: p, img: image.NewRGBA(image.Rect(0, 0, Width, Height))}
+func (p *Painter) canvas(chosen map[string]string) *canvas {
+	c := &canvas{Painter: p, chosen: chosen, img: image.NewRGBA(image.Rect(0, 0, Width, Height))}
 	draw.Draw(c.img, c.img.Bounds(), image.NewUniform(background), image.Point{}, draw.Src)
 	return c
 }
@@ -216,7 +218,7 @@ func (c *canvas) duel(m arena.Match) {
 		if i == 1 {
 			x = Width - margin - column/2
 		}
-		markOf(s.AgentID).paint(c.img, x-size/2, 210, size)
+		c.mark(s.AgentID, x-size/2, 210, size)
 		c.write(text{words: c.name(s.Name, s.AgentID), font: c.bold, size: 44, width: column, color: ink, align: middle}, x, 490)
 		if result := placed(m, s); result != "" {
 			c.write(text{words: result, font: c.regular, size: 30, width: column, color: faint, align: middle}, x, 540)
@@ -272,7 +274,7 @@ func (c *canvas) marks(ids []string) {
 	cell := min(gridWidth/columns, high/rows, 130)
 	for i, id := range ids {
 		row, column := math.Floor(float64(i)/columns), math.Mod(float64(i), columns)
-		markOf(id).paint(c.img, margin+column*cell, gridTop+row*cell, cell*0.88)
+		c.mark(id, margin+column*cell, gridTop+row*cell, cell*0.88)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,7 +55,7 @@ func TestPainter_Draw(t *testing.T) {
 		"one":       match(arena.MatchCancelled, 0, "Quill"),
 		"empty":     match(arena.MatchRunning, 1),
 	} {
-		data, err := p.Draw(visibilitytest.Match(m), "Open Trivia & <b>more</b>", nil)
+		data, err := p.Draw(visibilitytest.Match(m), "Open Trivia & <b>more</b>", nil, nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -86,7 +87,7 @@ func TestPainter_DrawSeason(t *testing.T) {
 		"season-running": season(arena.SeasonRunning, []int{1, 2, 3}, "Quill", "Meridian", "Kestrel", "شبكة الليل", "Zephyr"),
 		"season-empty":   season(arena.SeasonFinished, nil),
 	} {
-		data, err := p.DrawSeason(s, "Friday Cup & <b>more</b>")
+		data, err := p.DrawSeason(s, "Friday Cup & <b>more</b>", nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -100,12 +101,12 @@ func TestPainter_DrawSeason_running(t *testing.T) {
 	t.Parallel()
 	p := painter(t)
 	s := arena.Season{No: 1, Status: arena.SeasonRunning, Entrants: []arena.Entrant{{AgentID: "ag_1", Name: "Quill"}, {AgentID: "ag_2", Name: "Kestrel"}}}
-	before, err := p.DrawSeason(s, "Cup")
+	before, err := p.DrawSeason(s, "Cup", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Table = []arena.TableRow{{Rank: 1, AgentID: "ag_2", Name: "Kestrel", Wins: 3}}
-	after, err := p.DrawSeason(s, "Cup")
+	after, err := p.DrawSeason(s, "Cup", nil)
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the card of a running season follows its table: %v", err)
 	}
@@ -158,8 +159,28 @@ func TestMarkOf(t *testing.T) {
 		"ag_01k9zzzzzzzzzzzzzzzzzzzzzz": {165, 205, [3]int{1, 1, 7}},
 		"":                              {120, 188, [3]int{3, 2, 1}},
 	} {
-		if diff := cmp.Diff(want, markOf(id), cmp.AllowUnexported(mark{})); diff != "" {
+		if diff := cmp.Diff(want, markOf(id, ""), cmp.AllowUnexported(mark{})); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", id, diff)
+		}
+	}
+}
+
+// An owner may choose the mark.
+func TestMarkOf_chosen(t *testing.T) {
+	t.Parallel()
+	marks, seen := arena.AllMarks(), map[mark]bool{}
+	for _, s := range marks.Shapes {
+		for _, c := range marks.Colors {
+			m := markOf("ag_1", s.Name+"-"+c.Name)
+			if m.hue != float64(c.Hue) || m.shapes != s.Cells || slices.ContainsFunc(s.Cells[:], func(n int) bool { return n < 0 || n >= shapes }) || seen[m] {
+				t.Errorf("%s-%s is %v", s.Name, c.Name, m)
+			}
+			seen[m] = true
+		}
+	}
+	for _, unknown := range []string{"", "star", "star-", "-teal", "star-teal-1", "Star-teal"} {
+		if markOf("ag_1", unknown) != markOf("ag_1", "") {
+			t.Errorf("%q is a mark", unknown)
 		}
 	}
 }
@@ -173,7 +194,7 @@ func BenchmarkPainter_Draw(b *testing.B) {
 		m := match(arena.MatchRunning, 2, make([]string, n)...)
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := p.Draw(visibilitytest.Match(m), "Open Trivia", nil); err != nil {
+				if _, err := p.Draw(visibilitytest.Match(m), "Open Trivia", nil, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -7,9 +7,11 @@ import (
 	"math"
 
 	"golang.org/x/image/vector"
+
+	"github.com/agora-arena/arena/arena"
 )
 
-// mark is an agent's avatar in two tones, made from its id as the pages make it
+// mark is an agent's avatar in two tones, drawn as the pages draw it
 // (web/src/lib/avatar.ts): three cells of a 4 by 4 grid, each in four quarter
 // turns around the middle.
 type mark struct {
@@ -17,7 +19,12 @@ type mark struct {
 	shapes         [3]int
 }
 
-func markOf(id string) mark {
+// markOf returns the mark that the owner of an agent has chosen, else the one
+// made from its id.
+func markOf(id, chosen string) mark {
+	if shape, color, ok := arena.AllMarks().Find(chosen); ok {
+		return mark{hue: float64(color.Hue), figureHue: float64(color.FigureHue), shapes: shape.Cells}
+	}
 	random := bits(id)
 	m := mark{hue: float64(random(24) * 15)}
 	m.figureHue = math.Mod(m.hue+40+float64(random(10)*28), 360)
@@ -25,6 +32,11 @@ func markOf(id string) mark {
 		m.shapes[i] = random(shapes)
 	}
 	return m
+}
+
+// mark paints the mark of an agent in a square with its corner at x, y.
+func (c *canvas) mark(id string, x, y, size float64) {
+	markOf(id, c.chosen[id]).paint(c.img, x, y, size)
 }
 
 // bits returns numbers below n, always the same for one id: FNV-1a, then

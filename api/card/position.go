@@ -114,7 +114,7 @@ func (c *canvas) played(m arena.Match, p position) {
 	top := boardTop + (boardHeight-step*float64(len(seats)))/2
 	for i, s := range seats {
 		y := top + step*float64(i)
-		markOf(s.AgentID).paint(c.img, seatsLeft, y, size)
+		c.mark(s.AgentID, seatsLeft, y, size)
 		if n := slices.Index(p.Players, s.AgentID); n >= 0 {
 			fill(c.img, p.form.color(n), rectangle(seatsLeft-16, y, seatsLeft-10, y+size))
 		}

@@ -20,7 +20,7 @@ func drawn(t *testing.T, p *Painter, name, state string) *image.RGBA {
 	t.Helper()
 	m := match(arena.MatchRunning, 9, "Quill", "Meridian")
 	m.Settings.Rounds = 0
-	data, err := p.Draw(visibilitytest.Match(m), "Friday games", json.RawMessage(state))
+	data, err := p.Draw(visibilitytest.Match(m), "Friday games", nil, json.RawMessage(state))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -160,7 +160,7 @@ func BenchmarkPainter_Draw_games(b *testing.B) {
 		}
 		b.Run(game, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := p.Draw(visibilitytest.Match(m), "Friday games", state); err != nil {
+				if _, err := p.Draw(visibilitytest.Match(m), "Friday games", nil, state); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -11,9 +11,10 @@ import (
 )
 
 // DrawSeason returns the card of a season as a PNG of Width by Height: the podium
-// of a finished season, else who plays. league is the title of its league.
-func (p *Painter) DrawSeason(s arena.Season, league string) ([]byte, error) {
-	c := p.canvas()
+// of a finished season, else who plays. league is the title of its league, and
+// chosen the marks that owners have chosen, by agent.
+func (p *Painter) DrawSeason(s arena.Season, league string, chosen map[string]string) ([]byte, error) {
+	c := p.canvas(chosen)
 	state := fmt.Sprintf("season %d, in progress", s.No)
 	var podium []arena.TableRow
 	if s.Status == arena.SeasonFinished {
@@ -45,7 +46,7 @@ func (c *canvas) podium(rows []arena.TableRow) {
 		x := Width/2 + []float64{0, -1, 1}[i]*(column+gap)
 		size := []float64{150, 116, 116}[row.Rank-1]
 		step := ground - []float64{210, 160, 130}[row.Rank-1]
-		markOf(row.AgentID).paint(c.img, x-size/2, step-size-64, size)
+		c.mark(row.AgentID, x-size/2, step-size-64, size)
 		c.write(text{words: c.name(row.Name, row.AgentID), font: c.bold, size: 36, width: column, color: ink, align: middle}, x, step-20)
 		fill(c.img, raised, rectangle(x-column/2, step, x+column/2, ground))
 		fill(c.img, line, rectangle(x-column/2, step, x+column/2, step+3))

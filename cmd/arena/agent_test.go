@@ -40,7 +40,7 @@ func TestAgent(t *testing.T) {
 	o := newOwner(t)
 	o.login()
 	o.ok("agent register ada --league sums --endpoint "+o.endpoint(), "registered  ada, ag_", "status      active")
-	o.ok("agent register bob --league sums --agent-version 2 --model LangGraph --description Bot --endpoint "+o.endpoint(), "active")
+	o.ok("agent register bob --league sums --agent-version 2 --model LangGraph --mark star-teal --description Bot --endpoint "+o.endpoint(), "active")
 	o.ok("agent register eve --league sums --max-concurrent 2", "key         arg_", "pending")
 	o.refused("name", "agent register ada")
 	if code, _, errs := o.run("", "agent", "register"); code != exitUsage {
@@ -48,7 +48,7 @@ func TestAgent(t *testing.T) {
 	}
 	o.ok("agent list", "ada   active", "eve   pending: the agent does not poll")
 	o.ok("agent list --all --league sums", "bob")
-	o.ok("agent show bob", "version   2", "model     LangGraph", "leagues   sums", "health    ok")
+	o.ok("agent show bob", "version   2", "model     LangGraph", "mark      star-teal", "leagues   sums", "health    ok")
 	o.refused(`no agent "carl"`, "agent show carl")
 
 	// The JSON is the API's.

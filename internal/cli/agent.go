@@ -70,6 +70,7 @@ type agent struct {
 	Pull         bool     `json:"pull"`
 	Version      string   `json:"version"`
 	Model        string   `json:"model"`
+	Mark         string   `json:"mark"`
 	Leagues      []string `json:"leagues"`
 	Status       string   `json:"status"`
 	Running      int      `json:"running"`
@@ -172,6 +173,7 @@ type agentRegisterCmd struct {
 	PublicKey     string   `placeholder:"KEY" help:"Key of an agent of envelope or agentprotocol."`
 	AgentVersion  string   `placeholder:"TEXT" help:"Version of the agent."`
 	Model         string   `placeholder:"NAME" help:"Language model or framework that answers, for leaderboards."`
+	Mark          string   `placeholder:"SHAPE-COLOR" help:"Shape and color of its avatar, such as star-teal."`
 	Description   string   `placeholder:"TEXT" help:"One sentence for its page."`
 	MaxConcurrent int      `placeholder:"N" help:"Matches at once of an agent that fetches its tasks; left out: 1."`
 }
@@ -182,7 +184,7 @@ func (c *agentRegisterCmd) Run(p *Process, group *AgentCmd) error {
 		return err
 	}
 	body := map[string]any{"name": c.Name, "leagues": append([]string{}, c.League...)}
-	for key, value := range map[string]string{"endpoint": c.Endpoint, "protocol": c.Protocol, "public_key": c.PublicKey, "version": c.AgentVersion, "model": c.Model, "description": c.Description} {
+	for key, value := range map[string]string{"endpoint": c.Endpoint, "protocol": c.Protocol, "public_key": c.PublicKey, "version": c.AgentVersion, "model": c.Model, "mark": c.Mark, "description": c.Description} {
 		if value != "" {
 			body[key] = value
 		}
@@ -303,6 +305,7 @@ func (c *agentShowCmd) Run(p *Process, group *AgentCmd) error {
 		{"endpoint", plain(endpoint)},
 		{"version", plain(a.Version)},
 		{"model", plain(a.Model)},
+		{"mark", plain(a.Mark)},
 		{"leagues", plain(strings.Join(a.Leagues, ", "))},
 		{"ratings", plain(a.ratings())},
 		{"playing", plain(fmt.Sprint(a.Running))},

@@ -62,6 +62,7 @@ type agent struct {
 	PublicKey    string            `json:"public_key,omitempty"`
 	Version      string            `json:"version,omitempty"`
 	Model        string            `json:"model,omitempty"`
+	Mark         string            `json:"mark,omitempty"`
 	Description  string            `json:"description,omitempty"`
 	Leagues      []string          `json:"leagues"`
 	CreatedAt    string            `json:"created_at"`
@@ -73,7 +74,7 @@ type agent struct {
 
 func viewAgent(g arena.Agent) agent {
 	v := agent{
-		AgentID: g.ID, Name: g.Name, Protocol: g.Protocol, Endpoint: g.Endpoint, PublicKey: g.PublicKey, Version: g.Version, Model: g.Model, Description: g.Description,
+		AgentID: g.ID, Name: g.Name, Protocol: g.Protocol, Endpoint: g.Endpoint, PublicKey: g.PublicKey, Version: g.Version, Model: g.Model, Mark: g.Mark, Description: g.Description,
 		Leagues: append([]string{}, g.Leagues...), CreatedAt: stamp(g.CreatedAt), RetiredAt: stamp(g.RetiredAt),
 		CheckedAt: stamp(g.Health.CheckedAt), Capabilities: g.Health.Capabilities,
 	}

@@ -68,7 +68,7 @@ func TestServer_registration(t *testing.T) {
 	}
 	want := []string{
 		`sign-up by "": {Name:Ann Email: Address:192.0.2.7}`,
-		`register by "ow_9": {Name:Ann Protocol:agora Endpoint: PublicKey: Version: Model: Description:x Leagues:[trivia] PullConcurrent:0 IdempotencyKey:}`,
+		`register by "ow_9": {Name:Ann Protocol:agora Endpoint: PublicKey: Version: Model: Mark: Description:x Leagues:[trivia] PullConcurrent:0 IdempotencyKey:}`,
 	}
 	if !slices.Equal(f.api.seen, want) {
 		t.Errorf("the services were asked %q", f.api.seen)

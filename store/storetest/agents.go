@@ -18,6 +18,7 @@ func createAgent(f *fixture) {
 	f.league("sums")
 	a := f.agent("a", func(a *arena.Agent) {
 		a.Leagues = []string{"sums", "trivia"}
+		a.Mark = "star-teal"
 		a.Pauses = []arena.Pause{
 			{Reason: arena.PauseOwner, Since: start},
 			{Reason: arena.PauseRateLimit, Since: start, Until: start.Add(time.Minute)},
@@ -28,13 +29,17 @@ func createAgent(f *fixture) {
 	free := f.agent("free", func(b *arena.Agent) {
 		b.Pauses = []arena.Pause{{Reason: arena.PauseRateLimit, Since: start, Until: start.Add(time.Minute)}}
 	})
-	gone := f.agent("gone", func(b *arena.Agent) { b.RetiredAt = start })
+	gone := f.agent("gone", func(b *arena.Agent) { b.RetiredAt, b.Mark = start, "dots-red" })
+	f.equal(map[string]string{a.ID: "star-teal", gone.ID: "dots-red"}, must(f.Agents.Marks(ctx))(f))
+	_, _, err := f.Agents.UpdateAgent(ctx, gone.ID, func(b *arena.Agent) error { b.Mark = ""; return nil })
+	f.ok(err)
+	f.equal(map[string]string{a.ID: "star-teal"}, must(f.Agents.Marks(ctx))(f))
 	f.equal(map[string]arena.Cooldown{a.ID: {Pauses: a.Pauses}, gone.ID: {Retired: true}},
 		must(f.Agents.Cooldowns(ctx, []string{a.ID, free.ID, gone.ID, "ag_none"}, start.Add(time.Minute)))(f))
 	f.equal(free.Pauses, must(f.Agents.Cooldowns(ctx, []string{free.ID}, start.Add(time.Minute-1)))(f)[free.ID].Pauses)
 	f.equal(1, must(f.Leagues.League(ctx, "sums"))(f).Agents)
 
-	_, err := f.Agents.Agent(ctx, "ag_none")
+	_, err = f.Agents.Agent(ctx, "ag_none")
 	f.fails(arena.CodeNotFound, err)
 	same := arena.Agent{ID: "ag_2", OwnerID: a.OwnerID, Name: "A", CreatedAt: start}
 	f.fails(arena.CodeNameTaken, f.Agents.CreateAgent(ctx, same))
