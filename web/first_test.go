@@ -50,6 +50,7 @@ func TestHandler_First(t *testing.T) {
 		"/v1/leagues/trivia/seasons/2": `{"season":2}`,
 		"/v1/leagues/trivia/seasons/":  `{"season":0}`,
 		"/v1/leagues/trivia/standings": `not JSON, in spite of its type`,
+		"/v1/marks":                    `{"marks":{}}`,
 	}
 	h := newHandler(files, nil, func(_ context.Context, path string) (Preview, bool) {
 		return Preview{}, path != "/m/none"
@@ -66,14 +67,14 @@ func TestHandler_First(t *testing.T) {
 		_, _ = io.WriteString(w, body)
 	}), at)
 	for target, want := range map[string][]string{
-		"/":                   {"/v1/lobby"},
-		"/m/m_1":              {"/v1/matches/m_1", "/v1/leagues/a%20b"},
-		"/m/m_2":              {"/v1/matches/m_2"}, // of no league
-		"/m/m_3":              nil,
+		"/":                   {"/v1/lobby", "/v1/marks"},
+		"/m/m_1":              {"/v1/matches/m_1", "/v1/leagues/a%20b", "/v1/marks"},
+		"/m/m_2":              {"/v1/matches/m_2", "/v1/marks"}, // of no league
+		"/m/m_3":              {"/v1/marks"},
 		"/m/none":             nil,
-		"/a/ag_1":             {"/v1/agents/ag_1/ratings", "/v1/leagues"},
-		"/l/trivia":           {"/v1/leagues/trivia"},
-		"/l/trivia/seasons/2": {"/v1/leagues/trivia", "/v1/leagues/trivia/seasons/2"},
+		"/a/ag_1":             {"/v1/agents/ag_1/ratings", "/v1/leagues", "/v1/marks"},
+		"/l/trivia":           {"/v1/leagues/trivia", "/v1/marks"},
+		"/l/trivia/seasons/2": {"/v1/leagues/trivia", "/v1/leagues/trivia/seasons/2", "/v1/marks"},
 		"/console":            nil,
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
@@ -99,6 +100,26 @@ func TestHandler_First(t *testing.T) {
 			if kept := res.Header.Get("Cache-Control"); len(want) > 0 && (kept != "no-store" || res.Header.Get("ETag") != "") {
 				t.Errorf("%s may be kept: %q, ETag %q", target, kept, res.Header.Get("ETag"))
 			}
+		}
+	}
+}
+
+// Few chosen avatars are in the page; many are left to the app.
+func TestHandler_First_marks(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]bool{100: true, 1000: false} {
+		files := builtFiles()
+		files["index.html"].Data = []byte(testBody)
+		h := newHandler(files, nil, nil, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body := `{}`
+			if r.URL.Path == "/v1/marks" {
+				body = `{"marks":[` + strings.Repeat(`"ag_00000000000000000000000000",`, n) + `""]}`
+			}
+			_, _ = io.WriteString(w, body)
+		}), at)
+		got := carried(t, readAll(t, get(t, h, http.MethodGet, "/", nil)))
+		if _, ok := got["/v1/marks"]; ok != want || got["/v1/lobby"] == nil {
+			t.Errorf("%d marks: the page carries %v", n, got)
 		}
 	}
 }

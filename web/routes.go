@@ -34,6 +34,10 @@ var routes = []route{
 	{regexp.MustCompile(`^/invite/([^/]+)$`), "InvitePage", nil},
 }
 
+// marksRead is the read of the avatars that owners have chosen. Pages that read
+// nothing first draw those that the browser knows.
+const marksRead = "/v1/marks"
+
 // routeOf returns the page of the app at a path, with or without a slash at its
 // end, and the addresses of the API that the page reads first. It reports
 // whether there is such a page. What depends on a group that the path leaves out is not read.
@@ -58,6 +62,9 @@ func routeOf(path string) (page string, reads []string, ok bool) {
 			if read != "" {
 				reads = append(reads, read)
 			}
+		}
+		if reads != nil {
+			reads = append(reads, marksRead)
 		}
 		return r.page, reads, true
 	}

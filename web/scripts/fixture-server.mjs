@@ -124,6 +124,7 @@ function route(w, url) {
     return part(w, url, found);
   }
   if (kind === 'banner') return { text: '' };
+  if (kind === 'marks') return { marks: w.marks ?? {} };
   if (kind === 'lobby') {
     const of = (status) => matches().filter((m) => m.status === status);
     return {

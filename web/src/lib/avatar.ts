@@ -1,6 +1,9 @@
-// An agent's avatar: a seal in two tones, generated from its id and the same
-// everywhere. Twelve cells around the middle of a 4 by 4 grid repeat in four
-// quarter turns, so every avatar is a wheel that stands upright.
+import * as table from './catalog';
+import { marks } from './marks.svelte';
+
+// An agent's avatar: a seal in two tones, as its owner chose it, else generated
+// from its id, and the same everywhere. Twelve cells around the middle of a 4 by 4
+// grid repeat in four quarter turns, so every avatar is a wheel that stands upright.
 
 export interface Avatar {
   /** Hue of the ground, in degrees. */
@@ -32,25 +35,34 @@ const CELLS: readonly (readonly [number, number])[] = [
 const known = new Map<string, Avatar>();
 const KNOWN_MAX = 1024;
 
-export function avatarOf(id: string): Avatar {
-  const found = known.get(id);
+/** The avatar of an agent. An empty mark, or one that this page does not know: generated from the id. */
+export function avatarOf(id: string, mark: string = marks.of(id)): Avatar {
+  const key = mark || id;
+  const found = known.get(key);
   if (found) return found;
-  const avatar = draw(id);
+  const avatar = chosen(mark) ?? generated(id);
   if (known.size >= KNOWN_MAX) known.clear();
-  known.set(id, avatar);
+  known.set(key, avatar);
   return avatar;
 }
 
-function draw(id: string): Avatar {
+function chosen(mark: string): Avatar | undefined {
+  const [name, colorName] = mark.split('-');
+  const shape = table.marks.shapes.find((s) => s.name === name);
+  const color = table.marks.colors.find((c) => c.name === colorName);
+  return shape && color && { hue: color.hue, figureHue: color.figure_hue, path: pathOf(shape.cells) };
+}
+
+function generated(id: string): Avatar {
   const random = bits(id);
   const hue = random(24) * 15;
   const figureHue = (hue + 40 + random(10) * 28) % 360;
-  const parts: string[] = [];
-  for (const [x, y] of CELLS) {
-    const shape = SHAPES[random(SHAPES.length)]!;
-    for (let turn = 0; turn < 4; turn++) parts.push(moved(shape, x, y, turn));
-  }
-  return { hue, figureHue, path: parts.join('') };
+  return { hue, figureHue, path: pathOf(CELLS.map(() => random(SHAPES.length))) };
+}
+
+/** The figure with these shapes in the cells of a quarter. */
+function pathOf(shapes: readonly number[]): string {
+  return CELLS.flatMap(([x, y], i) => [0, 1, 2, 3].map((turn) => moved(SHAPES[shapes[i]!]!, x, y, turn))).join('');
 }
 
 /** Numbers below n, always the same for one id (FNV-1a, then xorshift). */

@@ -12,6 +12,7 @@ export const formats: readonly FormatKind[] = catalog.formats;
 export const judges: readonly JudgeKind[] = catalog.judges;
 export const generators: Catalog['generators'] = catalog.generators;
 export const protocols = catalog.protocols as Catalog['protocols'];
+export const marks: Catalog['marks'] = catalog.marks;
 export const visibilities: readonly string[] = catalog.visibilities;
 export const limits: Catalog['limits'] = catalog.limits;
 export const defaults: Catalog['defaults'] = catalog.defaults;

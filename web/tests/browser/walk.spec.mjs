@@ -71,11 +71,11 @@ test('a page brings along what it reads first, as the API answers it', async () 
   const match = await until('duel', async () => (await duels('finished'))[0], PATIENCE);
   const league = `/v1/leagues/${match.league}`;
   for (const [path, reads] of [
-    ['/', ['/v1/lobby']],
-    [`/m/${match.match_id}`, [`/v1/matches/${match.match_id}`, league]],
-    [`/embed/matches/${match.match_id}`, [`/v1/matches/${match.match_id}`, league]],
-    [`/l/${match.league}`, [league, `${league}/standings`, `${league}/seasons`]],
-    ['/schedule', ['/v1/leagues', '/v1/matches?status=ready%2Cscheduled&order=soonest&limit=40']],
+    ['/', ['/v1/lobby', '/v1/marks']],
+    [`/m/${match.match_id}`, [`/v1/matches/${match.match_id}`, league, '/v1/marks']],
+    [`/embed/matches/${match.match_id}`, [`/v1/matches/${match.match_id}`, league, '/v1/marks']],
+    [`/l/${match.league}`, [league, `${league}/standings`, `${league}/seasons`, '/v1/marks']],
+    ['/schedule', ['/v1/leagues', '/v1/matches?status=ready%2Cscheduled&order=soonest&limit=40', '/v1/marks']],
     ['/console', []],
   ]) {
     const page = await fetch(ORIGIN + path, { headers: { authorization: `Bearer ${ADMIN}` } });
