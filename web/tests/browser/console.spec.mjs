@@ -365,6 +365,44 @@ test('an owner challenges an agent of its league to an unrated match and watches
   await close();
 });
 
+test('an owner chooses the avatar of an agent, with which the leaderboard is first drawn', async () => {
+  const { league } = await stage();
+  const agent = await register({ name: `Dressed ${once()}`, leagues: [league] });
+  const { page, faults, close } = await open(`/console/agents/${agent.id}#settings`, { kept: { 'arena.owner': agent.token } });
+  const figure = (place) => place.locator('.avatar .figure').first().getAttribute('d');
+  const preview = page.locator(`${id('mark')} .preview`);
+  await preview.getByText('Automatic').waitFor();
+  const generated = await figure(preview);
+  // By keyboard: from the generated avatar to the second shape; its color is the nearest one until another is chosen.
+  await page.getByRole('radio', { name: 'Automatic' }).focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowRight');
+  await page.getByRole('radio', { name: 'teal', exact: true }).check();
+  await preview.getByText('Pinwheel, teal').waitFor();
+  await page.locator(`${id('edit')} button`).click();
+  await page.locator(id('said'), { hasText: 'Saved' }).waitFor();
+  const chosen = await figure(preview);
+  assert.notEqual(chosen, generated);
+  assert.equal(await figure(page.locator(id('agent-details'))), chosen);
+  assert.equal((await api(`/v1/agents/${agent.id}`)).mark, 'pinwheel-teal');
+
+  // The board of another reader has it from the page itself.
+  const board = await open();
+  const reads = [];
+  board.page.on('request', (r) => r.url().endsWith('/v1/marks') && reads.push(r.url()));
+  await board.go(`/l/${league}`);
+  assert.equal(await figure(board.page.locator(`a[href="/a/${agent.id}"]`)), chosen);
+  assert.deepEqual(reads, []);
+
+  await page.getByRole('radio', { name: 'Automatic' }).check();
+  await page.locator(`${id('edit')} button`).click();
+  await until('no mark', async () => (await api(`/v1/agents/${agent.id}`)).mark === undefined);
+  assert.equal(await figure(preview), generated);
+  assert.deepEqual([...faults, ...board.faults], []);
+  await board.close();
+  await close();
+});
+
 test('a token lives in the tab, is shown once, and ends when it is revoked', async () => {
   const { page, faults, close } = await open('/console', { refusals: true });
   const first = await signUp(page, `owner ${once()}`);
