@@ -181,6 +181,7 @@ type resources struct {
 	votes    *voteHandlers
 	judges   *judgeHandlers
 	lobby    *lobbyHandlers
+	recap    *recapHandlers
 	banner   *bannerHandlers
 	calendar *calendarHandlers
 	feeds    *feedHandlers
@@ -200,6 +201,7 @@ func judges(a *API) *judgeHandlers      { return a.judges }
 func votes(a *API) *voteHandlers        { return a.votes }
 func leagues(a *API) *leagueHandlers    { return a.leagues }
 func lobby(a *API) *lobbyHandlers       { return a.lobby }
+func recap(a *API) *recapHandlers       { return a.recap }
 func matches(a *API) *matchHandlers     { return a.matches }
 func accounts(a *API) *accountHandlers  { return a.owners }
 func packs(a *API) *packHandlers        { return a.packs }
@@ -230,6 +232,7 @@ func newResources(o Options) resources {
 		votes:    &voteHandlers{votes: o.Services.Votes, secret: o.VoteSecret, https: isHTTPS(o.Site.URL)},
 		judges:   &judgeHandlers{rows: o.Store, visible: o.Matches.Visible},
 		lobby:    &lobbyHandlers{rows: o.Store, visible: o.Matches.Visible, matches: matches, now: now},
+		recap:    &recapHandlers{rows: o.Store, visible: o.Matches.Visible, now: now},
 		banner:   &bannerHandlers{rows: o.Store, now: now},
 		calendar: &calendarHandlers{rows: o.Store, now: now},
 		feeds:    &feedHandlers{rows: o.Store, matches: matches, url: o.Site.URL, now: now},

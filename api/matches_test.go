@@ -419,6 +419,12 @@ func TestAPI_getStatus_nodes(t *testing.T) {
 // settle plays a rated match of quiz that a wins, and returns its id.
 func (w *world) settle(a, b string) (id string) {
 	w.t.Helper()
+	return w.settleBy(a, b, 20_000)
+}
+
+// settleBy is settle with the change of the ratings.
+func (w *world) settleBy(a, b string, by arena.MilliElo) (id string) {
+	w.t.Helper()
 	id = w.do("POST", "/v1/matches", w.admin, object{"league": "quiz", "agents": []string{a, b}}).is(201).str("match_id")
 	lease, match := w.play(id)
 	w.closeRound(lease, match)
@@ -430,12 +436,12 @@ func (w *world) settle(a, b string) (id string) {
 			from = arena.StartRating
 		}
 		return arena.RatingChange{
-			AgentID: agent, Before: from, After: from + delta, Delta: delta, K: 40, Score: (arena.Points(delta)/20 + 1000) / 2, Matches: before.Matches + 1,
+			AgentID: agent, Before: from, After: from + delta, Delta: delta, K: 40, Score: arena.Points((delta/by + 1) / 2 * 1000), Matches: before.Matches + 1,
 		}
 	}
 	_, err := w.store.Matches.Settle(w.t.Context(), lease, arena.Result{MatchID: id, League: "quiz", Seats: seats, Rated: true}, testNow,
 		func(before map[string]arena.Rating) []arena.RatingChange {
-			return []arena.RatingChange{change(before[a], a, 20_000), change(before[b], b, -20_000)}
+			return []arena.RatingChange{change(before[a], a, by), change(before[b], b, -by)}
 		},
 		func([]arena.RatingChange) (arena.Event, error) {
 			return arena.Event{MatchID: id, At: testNow, Type: arena.EventMatchFinished, Body: json.RawMessage(`{}`)}, nil

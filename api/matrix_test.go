@@ -105,7 +105,7 @@ func matrix() map[string]answers {
 		"create-game": admins(201), "list-games": open(200), "get-game": open(200),
 		"create-pack": admins(201), "check-pack": admins(200), "list-packs": admins(200), "get-pack": admins(200), "list-pack-tasks": admins(200), "remove-pack-task": admins(200), "correct-pack-task": admins(409), "update-pack": admins(200), "update-pack-task": admins(200),
 
-		"challenge": {401, 201, 404, 403, 401, 403, 403, 403}, "get-lobby": open(200),
+		"challenge": {401, 201, 404, 403, 401, 403, 403, 403}, "get-lobby": open(200), "get-recap": open(200),
 		"create-match": organized(201), "list-matches": open(200), "get-match": open(200), "cancel-match": moderated(200),
 		"void-match": moderated(200), "get-match-record": open(409), "get-match-notation": open(404), "rescore-match": organized(200), "list-verdicts": open(200),
 		"get-match-card": open(200),

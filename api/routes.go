@@ -180,6 +180,7 @@ func routes() []route {
 		{post, "/v1/matches", scopeOrganize, 201, "create-match", tagMatches, "Schedule a match", handleOn(matches, (*matchHandlers).create), nil},
 		{post, "/v1/challenges", scopeOwner, 201, "challenge", tagMatches, "Unrated sparring with another agent", handleOn(matches, (*matchHandlers).challenge), nil},
 		{get, "/v1/lobby", scopePublic, 200, "get-lobby", tagMatches, "All that the first page shows", handleOn(lobby, (*lobbyHandlers).get), nil},
+		{get, "/v1/recap", scopePublic, 200, "get-recap", tagMatches, "The best moments of a day or season", handleDear(recap, (*recapHandlers).get), nil},
 		{get, "/v1/matches", scopePublic, 200, "list-matches", tagMatches, "Matches, newest first", handleOn(matches, (*matchHandlers).list), nil},
 		{get, "/v1/matches/{id}", scopePublic, 200, "get-match", tagMatches, "One match as it stands", handleOn(matches, (*matchHandlers).get), nil},
 		{post, "/v1/matches/{id}/cancel", scopeEnd, 200, "cancel-match", tagMatches, "Cancel a match that has not begun", handleOn(matches, (*matchHandlers).cancel), nil},

@@ -362,3 +362,24 @@ var sixteenths = [16]float64{
 	3.1622776601683793320, 3.6517412725483770583, 4.2169650342858224857, 4.8696752516586311494,
 	5.6234132519034908039, 6.4938163157621131513, 7.4989420933245582730, 8.6596432336006535235,
 }
+
+const (
+	priorDeviation = 200  // of strengths before the first match, in Elo
+	z95            = 1.96 // standard deviations around the mean that hold 95 % of a normal distribution
+	levelMatches   = 300  // from here on Spread changes by less than a tenth of a point
+)
+
+// Spread returns half the width of the 95 % interval of a rating after so many
+// rated matches, in Elo (docs/rules.md, section 7).
+func Spread(matches int) float64 {
+	variance := float64(priorDeviation * priorDeviation)
+	for n := range min(matches, levelMatches) {
+		k := float64(SettledK)
+		if n < arena.ProvisionalMatches {
+			k = NewcomerK
+		}
+		kept := 1 - k*math.Ln10/(4*Scale)
+		variance = kept*kept*variance + k*k/4
+	}
+	return z95 * math.Sqrt(variance)
+}

@@ -476,3 +476,13 @@ func BenchmarkRate128(b *testing.B) {
 		}
 	}
 }
+
+// The values that docs/rules/ratings.md states, and the pages' own test.
+func TestSpread(t *testing.T) {
+	t.Parallel()
+	for matches, want := range map[int]float64{0: 392, 1: 372, 10: 238, 30: 133, 100: 83, 300: 82, 100_000: 82} {
+		if got := math.Round(scoring.Spread(matches)); got != want {
+			t.Errorf("after %d matches: %v, want %v", matches, got, want)
+		}
+	}
+}

@@ -212,6 +212,33 @@ func (s *Ratings) Settlements(ctx context.Context, league string, afterSeq int64
 	return settlements, s.wrap(err, "read settlements after %d", afterSeq)
 }
 
+// ChangesIn returns the rating changes of matches by match; one that changed no
+// rating has none.
+func (s *Ratings) ChangesIn(ctx context.Context, matches ...string) (map[string][]arena.RatingChange, error) {
+	if len(matches) == 0 {
+		return nil, nil //nolint:nilnil // no matches: no changes
+	}
+	var c db.Clauses
+	db.In(&c, "s.match_id", matches)
+	changes := map[string][]arena.RatingChange{}
+	err := s.view(ctx, func(q db.Querier) error {
+		settlements, err := settlementTable.All(ctx, q, c.Where(), c.Args...)
+		if err != nil {
+			return err
+		}
+		match := make(map[int64]string, len(settlements))
+		for _, t := range settlements {
+			match[t.Seq] = t.MatchID
+		}
+		rows, err := ratingChangeTable.All(ctx, q, ` WHERE c.settlement IN (SELECT s.seq FROM settlements s`+c.Where()+`) ORDER BY c.settlement, c.no`, c.Args...)
+		for _, r := range rows {
+			changes[match[r.settlement]] = append(changes[match[r.settlement]], r.RatingChange)
+		}
+		return err
+	})
+	return changes, s.wrap(err, "read the rating changes of %d matches", len(matches))
+}
+
 // settlementSource is one match's settlement as Settle writes it.
 type settlementSource struct {
 	matchID, league string

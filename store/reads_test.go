@@ -71,6 +71,7 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 		"refit":                             func(ctx context.Context) error { return second(s.Leagues.Fit(ctx, league)) },
 		"results":                           func(ctx context.Context) error { return second(s.Leagues.RatedResults(ctx, league, 3, 100)) },
 		"settlements":                       func(ctx context.Context) error { return second(s.Ratings.Settlements(ctx, league, 3, 100)) },
+		"rating changes of matches":         func(ctx context.Context) error { return second(s.Ratings.ChangesIn(ctx, match, "m_0000000008")) },
 		"agent":                             func(ctx context.Context) error { return second(s.Agents.Agent(ctx, agent)) },
 		"agents by id":                      func(ctx context.Context) error { return second(s.Agents.AgentsByID(ctx, []string{agent, "ag_8"})) },
 		"cooldowns":                         func(ctx context.Context) error { return second(s.Agents.Cooldowns(ctx, []string{agent, "ag_8"}, now)) },

@@ -21,6 +21,8 @@ var routes = []route{
 	{regexp.MustCompile(`^/m/([^/]+)$`), "", []string{"/v1/matches/$1", "/v1/leagues/{league}"}},
 	{regexp.MustCompile(`^/matches$`), "MatchesPage", []string{"/v1/leagues"}},
 	{regexp.MustCompile(`^/schedule$`), "SchedulePage", []string{"/v1/leagues", "/v1/matches?status=ready%2Cscheduled&order=soonest&limit=40"}},
+	{regexp.MustCompile(`^/recap$`), "RecapPage", []string{"/v1/recap", "/v1/leagues"}},
+	{regexp.MustCompile(`^/recap/([0-9]{4}-[0-9]{2}-[0-9]{2})$`), "RecapPage", []string{"/v1/recap?day=$1", "/v1/leagues"}},
 	{regexp.MustCompile(`^/compare$`), "ComparePage", []string{"/v1/leagues"}},
 	{regexp.MustCompile(`^/tv$`), "TvPage", []string{"/v1/lobby"}},
 	{regexp.MustCompile(`^/leagues$`), "LeaguesPage", []string{"/v1/leagues"}},

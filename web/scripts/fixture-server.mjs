@@ -123,6 +123,11 @@ function route(w, url) {
     );
     return part(w, url, found);
   }
+  if (kind === 'recap')
+    return recap(
+      matches().filter((m) => m.status === 'finished'),
+      url.searchParams,
+    );
   if (kind === 'banner') return { text: '' };
   if (kind === 'marks') return { marks: w.marks ?? {} };
   if (kind === 'lobby') {
@@ -170,6 +175,39 @@ function route(w, url) {
       );
   }
   return undefined;
+}
+
+/** A moment of each kind, whatever was played; a season has those that its story shows, and days have neighbors. */
+function recap(finished, query) {
+  const duel = finished.find((m) => m.seats.length === 2);
+  const large = finished.find((m) => m.seats.length > 2) ?? duel;
+  const of = (m, kind, numbers = {}) => ({
+    kind,
+    match_id: m.match_id,
+    league: m.league,
+    round: 0,
+    seats: m.seats.length,
+    rounds: m.round,
+    agents: m.seats
+      .toSorted((a, b) => (a.place ?? 9) - (b.place ?? 9))
+      .slice(0, 2)
+      .map(({ agent_id, name, points }) => ({ agent_id, name, points })),
+    ...numbers,
+  });
+  const all = duel
+    ? [
+        of(duel, 'upset', { chance: 0.09 }),
+        of(duel, 'comeback', { round: 3, seq: 20, behind: 2 }),
+        of(duel, 'perfect'),
+        of(large, 'last_standing', { round: large.round, seq: 30 }),
+        of(duel, 'close', { ahead: 0.5 }),
+      ]
+    : [];
+  if (query.has('league')) return { matches: finished.length, moments: all };
+  const day = query.get('day') ?? '2026-11-21';
+  const near = (days) => new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
+  const moments = day === '2026-11-20' ? [] : all;
+  return { day, earlier: near(-1), ...(query.has('day') && { later: near(1) }), matches: moments.length && finished.length, moments };
 }
 
 const ofGames = (w, slug) => w.games.includes(slug);

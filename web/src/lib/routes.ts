@@ -6,6 +6,7 @@ export type PageName =
   | 'match'
   | 'matches'
   | 'schedule'
+  | 'recap'
   | 'compare'
   | 'leagues'
   | 'league'
@@ -30,6 +31,8 @@ const PATTERNS: readonly (readonly [RegExp, PageName])[] = [
   [/^\/m\/([^/]+)$/, 'match'],
   [/^\/matches$/, 'matches'],
   [/^\/schedule$/, 'schedule'],
+  [/^\/recap$/, 'recap'],
+  [/^\/recap\/([0-9]{4}-[0-9]{2}-[0-9]{2})$/, 'recap'],
   [/^\/compare$/, 'compare'],
   [/^\/tv$/, 'tv'],
   [/^\/leagues$/, 'leagues'],

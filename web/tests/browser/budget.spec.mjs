@@ -30,6 +30,7 @@ const PAGES = {
   tv: ['/tv', ready('tv-match')],
   matches: ['/matches', `${id('matches')}[data-address]`],
   schedule: ['/schedule', `${id('schedule')}[aria-busy="false"]`],
+  recap: ['/recap', `${id('recap')}[aria-busy="false"]`],
   leagues: ['/leagues', id('league-link')],
   league: ['/l/trivia?view=ratings', `${id('league')}[aria-busy="false"]`],
   season: ['/l/swiss', `${id('season')}[aria-busy="false"]`],

@@ -277,3 +277,5 @@ test('they fit every screen', async () => {
   await checkPages(pages);
   await checkPages({ 'find-missing': ['/nonsense', id('notice')] }, { refusals: true });
 });
+    'find-recap': ['/recap', id('moment')],
+    'find-recap-empty': ['/recap/2026-11-20', id('recap-empty')],

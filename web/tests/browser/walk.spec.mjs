@@ -32,6 +32,7 @@ test('a spectator follows a live duel to its result, and walks through every pag
     [`/embed/matches/${duel.match_id}`, id('embed')],
     ['/matches', id('match-line')],
     ['/schedule', `${id('schedule')}[aria-busy="false"]`],
+    ['/recap', `${id('recap')}[aria-busy="false"]`],
     [`/compare?agents=${duel.seats.map((s) => s.agent_id)}`, id('head-to-head')],
     ['/leagues', id('league-link')],
     ...(await api('/v1/leagues')).items.map((l) => [`/l/${l.slug}`, `${id('league')}[aria-busy="false"]`]),
@@ -76,6 +77,8 @@ test('a page brings along what it reads first, as the API answers it', async () 
     [`/embed/matches/${match.match_id}`, [`/v1/matches/${match.match_id}`, league, '/v1/marks']],
     [`/l/${match.league}`, [league, `${league}/standings`, `${league}/seasons`, '/v1/marks']],
     ['/schedule', ['/v1/leagues', '/v1/matches?status=ready%2Cscheduled&order=soonest&limit=40', '/v1/marks']],
+    ['/recap', ['/v1/recap', '/v1/leagues', '/v1/marks']],
+    ['/recap/2026-11-20', ['/v1/recap?day=2026-11-20', '/v1/leagues', '/v1/marks']],
     ['/console', []],
   ]) {
     const page = await fetch(ORIGIN + path, { headers: { authorization: `Bearer ${ADMIN}` } });

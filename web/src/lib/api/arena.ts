@@ -12,6 +12,7 @@ import type {
   Match,
   OpponentRecord,
   RatingHistory,
+  Recap,
   Results,
   Season,
   Standing,
@@ -40,6 +41,9 @@ const id = encodeURIComponent;
 
 /** All that the first page shows. */
 export const lobby = (signal?: AbortSignal) => get<Lobby>('/v1/lobby', {}, signal);
+/** The best moments of a day, or of a season of a league. */
+export const recap = (of: { day?: string | undefined; league?: string; season?: number }, signal?: AbortSignal) =>
+  get<Recap>('/v1/recap', of, signal);
 export const banner = (signal?: AbortSignal) => get<Lobby['banner']>('/v1/banner', {}, signal);
 export const leagues = (signal?: AbortSignal) => get<List<League>>('/v1/leagues', {}, signal);
 export const league = (slug: string, signal?: AbortSignal) => get<League>(`/v1/leagues/${id(slug)}`, {}, signal);

@@ -123,6 +123,23 @@ export const texts = {
   'find.first.of': 'By the seat that moves first, in {n} games, with 95 % intervals.',
   'find.first.others': 'Each other seat won {share} of them.',
   'find.first.none': 'No game has been played out yet.',
+
+  'find.recap.title': 'Best moments',
+  'find.recap.utc': 'UTC',
+  'find.recap.days': 'Other days',
+  'find.recap.matches_one': 'chosen from {n} match',
+  'find.recap.matches_other': 'chosen from {n} matches',
+  'find.recap.watch': 'Watch',
+  'find.recap.none': 'No match of this day fits a rule.',
+  'find.recap.empty': 'No match finished on this day.',
+  'find.recap.rules':
+    'How they are chosen: the upset with the largest rating difference, if it exceeds the error of both ratings; the comeback from furthest behind; the longest match with every point; the longest elimination until one agent was left; the match with the smallest lead.',
+  'find.recap.upset': 'Upset: {name} beat {other} {score} with a {chance} chance.',
+  'find.recap.comeback': 'Comeback: {name} was {points} behind after round {round} and beat {other} {score}.',
+  'find.recap.perfect': 'Perfect match: {name} got every point in {n} rounds.',
+  'find.recap.last_standing': 'Last one standing: {name} outlasted {n} agents in {rounds} rounds.',
+  'find.recap.close': 'Closest match: {name} beat {other} {score}, by {points}.',
+  'find.recap.close.level': 'Closest match: {name} beat {other} on equal points, by fewer lost rounds.',
 } as const;
 
 words.add(texts, () => import('./find.es'));

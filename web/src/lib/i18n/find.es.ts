@@ -124,4 +124,21 @@ export const texts: Translation<typeof en> = {
   'find.first.of': 'De quien juega primero, en {n} partidas, con intervalos del 95 %.',
   'find.first.others': 'Cada uno de los demás ganó el {share} de ellas.',
   'find.first.none': 'Todavía no se ha jugado ninguna partida completa.',
+
+  'find.recap.title': 'Mejores momentos',
+  'find.recap.utc': 'UTC',
+  'find.recap.days': 'Otros días',
+  'find.recap.matches_one': 'elegidos entre {n} partida',
+  'find.recap.matches_other': 'elegidos entre {n} partidas',
+  'find.recap.watch': 'Ver',
+  'find.recap.none': 'Ninguna partida de este día cumple una regla.',
+  'find.recap.empty': 'Ninguna partida terminó este día.',
+  'find.recap.rules':
+    'Cómo se eligen: la sorpresa con la mayor diferencia de puntuación, si supera el error de ambas puntuaciones; la remontada desde más atrás; la partida más larga con todos los puntos; la eliminación más larga hasta que quedó un solo agente; la partida con la menor ventaja.',
+  'find.recap.upset': 'Sorpresa: {name} venció a {other} {score} con un {chance} de probabilidades.',
+  'find.recap.comeback': 'Remontada: {name} perdía por {points} tras la ronda {round} y venció a {other} {score}.',
+  'find.recap.perfect': 'Partida perfecta: {name} logró todos los puntos en {n} rondas.',
+  'find.recap.last_standing': 'El último en pie: {name} superó a {n} agentes en {rounds} rondas.',
+  'find.recap.close': 'La más reñida: {name} venció a {other} {score}, por {points}.',
+  'find.recap.close.level': 'La más reñida: {name} venció a {other} con los mismos puntos y menos rondas perdidas.',
 };

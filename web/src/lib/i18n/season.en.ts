@@ -84,7 +84,6 @@ export const texts = {
   'season.story.upset': 'Biggest upset: {name} beat {other} with a {chance} chance.',
   'season.story.streak': 'Longest winning streak: {name}, {n} in a row.',
   'season.story.climb': 'Biggest climb: {name}, seeded {from}, finished {to}.',
-  'season.story.watch': 'Watch the match',
   'season.story.picture': 'Download picture',
   'season.story.copy': 'Share link',
 } as const;

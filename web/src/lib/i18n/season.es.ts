@@ -85,7 +85,6 @@ export const texts: Translation<typeof en> = {
   'season.story.upset': 'Mayor sorpresa: {name} venció a {other} con una probabilidad del {chance}.',
   'season.story.streak': 'Racha más larga: {name}, {n} victorias seguidas.',
   'season.story.climb': 'Mayor ascenso: {name}, cabeza de serie {from}, terminó {to}.',
-  'season.story.watch': 'Ver la partida',
   'season.story.picture': 'Descargar imagen',
   'season.story.copy': 'Compartir enlace',
 };
