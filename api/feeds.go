@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/xml"
 	"fmt"
@@ -26,6 +27,9 @@ const (
 	feedStarts   = 40 // of a schedule, in a calendar
 	feedAhead    = 30 * 24 * time.Hour
 	feedInterval = 15 * time.Minute // how often programs are asked to read them
+
+	calendarType = "text/calendar; charset=utf-8"
+	remindBefore = "-PT5M" // an RFC 5545 duration
 )
 
 // feedHandlers serve calendars (RFC 5545) of upcoming matches and Atom feeds (RFC
@@ -37,15 +41,53 @@ type feedHandlers struct {
 	now     func() time.Time
 }
 
+type leagueCalendarInput struct {
+	SlugParam
+	Event string `query:"event" maxLength:"80" doc:"Only this event, with an alarm 5 minutes before: the id of a scheduled match, or the slug, a hyphen and the time of a start in Unix seconds."`
+}
+
 // leagueCalendar has the scheduled matches of a league and what its schedule starts.
-func (h *feedHandlers) leagueCalendar(ctx context.Context, in *SlugParam) (*publicFile, error) {
+func (h *feedHandlers) leagueCalendar(ctx context.Context, in *leagueCalendarInput) (*publicFile, error) {
 	l, err := h.rows.Leagues.League(ctx, in.Slug)
 	if err != nil {
 		return nil, err
 	}
 	c := h.calendar(l.Title)
+	if strings.HasPrefix(in.Event, arena.MatchPrefix) {
+		m, err := h.matches.visible.Match(ctx, in.Event)
+		if err != nil || m.League != l.Slug || m.Status != arena.MatchScheduled {
+			return nil, cmp.Or(err, errNoEvent())
+		}
+		h.addMatch(c, h.matches.one(m))
+		return remind(c)
+	}
 	h.starts(c, l)
-	return h.scheduled(ctx, c, arena.MatchFilter{League: l.Slug})
+	if in.Event == "" {
+		return h.scheduled(ctx, c, arena.MatchFilter{League: l.Slug})
+	}
+	for _, e := range c.Events() {
+		if e.Id() != h.uid(in.Event) {
+			c.RemoveEvent(e.Id())
+		}
+	}
+	return remind(c)
+}
+
+func errNoEvent() error {
+	return arena.Errorf(arena.CodeNotFound, "the calendar of this league has no such event")
+}
+
+// remind returns a calendar of one event, with an alarm.
+func remind(c *ics.Calendar) (*publicFile, error) {
+	if len(c.Events()) != 1 {
+		return nil, errNoEvent()
+	}
+	e := c.Events()[0]
+	alarm := e.AddAlarm()
+	alarm.SetAction(ics.ActionDisplay)
+	alarm.SetTrigger(remindBefore)
+	alarm.SetDescription(e.GetProperty(ics.ComponentPropertySummary).Value)
+	return newPublicFile(calendarType, time.Minute, []byte(c.Serialize())), nil
 }
 
 // agentCalendar has the scheduled matches of an agent and what its leagues start.
@@ -99,13 +141,22 @@ func (h *feedHandlers) scheduled(ctx context.Context, c *ics.Calendar, f arena.M
 		return nil, err
 	}
 	for _, m := range matches {
-		h.add(c, m.MatchID, time.Time(m.StartsAt), line(seatsOf(m, " vs ")), "/m/"+m.MatchID)
+		h.addMatch(c, m)
 	}
-	return newPublicFile("text/calendar; charset=utf-8", time.Minute, []byte(c.Serialize())), nil
+	return newPublicFile(calendarType, time.Minute, []byte(c.Serialize())), nil
+}
+
+func (h *feedHandlers) addMatch(c *ics.Calendar, m matchView) {
+	h.add(c, m.MatchID, time.Time(m.StartsAt), line(seatsOf(m, " vs ")), "/m/"+m.MatchID)
+}
+
+// uid returns the id of an event in programs that read calendars.
+func (h *feedHandlers) uid(id string) string {
+	return id + "@" + strings.TrimPrefix(strings.TrimPrefix(h.url, "https://"), "http://")
 }
 
 func (h *feedHandlers) add(c *ics.Calendar, id string, at time.Time, summary, path string) {
-	e := c.AddEvent(id + "@" + strings.TrimPrefix(strings.TrimPrefix(h.url, "https://"), "http://"))
+	e := c.AddEvent(h.uid(id))
 	e.SetDtStampTime(h.now())
 	e.SetStartAt(at)
 	e.SetSummary(summary)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/xml"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +49,25 @@ func TestAPI_feeds(t *testing.T) {
 		}
 	}
 
-	w.settle(a, b)
+	// One event, with an alarm: a match and a start.
+	start := time.Date(2025, 6, 2, 18, 0, 0, 0, time.UTC)
+	for event, at := range map[string]time.Time{id: later, fmt.Sprint("quiz-", start.Unix()): start} {
+		r := w.do("GET", "/leagues/quiz/calendar.ics?event="+event, "", nil).is(200)
+		c, err := ics.ParseCalendar(strings.NewReader(string(r.body)))
+		w.ok(err)
+		if events := c.Events(); len(events) != 1 || !strings.HasPrefix(events[0].Id(), event+"@") || len(events[0].Alarms()) != 1 {
+			t.Errorf("%s: %s", event, r.body)
+		} else if got, err := events[0].GetStartAt(); err != nil || !got.Equal(at) || events[0].Alarms()[0].GetProperty(ics.ComponentPropertyTrigger).Value != "-PT5M" {
+			t.Errorf("%s: at %v, %v: %s", event, got, err, r.body)
+		}
+	}
+	w.league("other", nil)
+	for _, path := range []string{"quiz/calendar.ics?event=m_none", "quiz/calendar.ics?event=quiz-1", "quiz/calendar.ics?event=x", "other/calendar.ics?event=" + id} {
+		w.do("GET", "/leagues/"+path, "", nil).is(404)
+	}
+
+	played := w.settle(a, b)
+	w.do("GET", "/leagues/quiz/calendar.ics?event="+played, "", nil).is(404)
 	for _, path := range []string{"/leagues/quiz/feed.atom", "/agents/" + b + "/feed.atom"} {
 		r := w.do("GET", path, "", nil).is(200)
 		var feed atomFeed

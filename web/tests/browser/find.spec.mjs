@@ -2,7 +2,7 @@
 // four agents side by side, tables that sort, addresses that do not exist.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkPages, counted, id, open, ORIGIN, rewrite, until } from './kit/kit.mjs';
+import { checkPages, counted, id, open, ORIGIN, restage, rewrite, until } from './kit/kit.mjs';
 import { recording, shared } from './kit/recording.mjs';
 
 const duel = shared.match('m_done_duel');
@@ -84,6 +84,42 @@ test('the schedule is in the zone of the reader', async () => {
   assert.match(await page.locator(id('zone')).innerText(), /Asia\/(Kolkata|Calcutta)/);
   await page.locator(`${id('schedule-league')}[data-league="survival"]`).waitFor();
   assert.ok(!(await page.locator(id('schedule')).innerText()).includes('* *'));
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('the best moments of a day lead to their places, and days to their neighbors', async () => {
+  const { page, faults, close } = await open('/');
+  await page.locator(id('recap-link')).click();
+  await page
+    .locator(`${id('recap')}[data-day="2026-11-21"] ${id('moment')}`)
+    .first()
+    .waitFor();
+  await counted(page.locator(id('moment')), 5);
+  await page.locator(id('earlier')).click();
+  await page.locator(id('recap-empty')).waitFor();
+  assert.equal(await path(page), '/recap/2026-11-20');
+  await page.locator(id('later')).click();
+  await page.locator(`${id('moment')}[data-kind="comeback"] a`).click();
+  await page.locator(`${id('match')}[data-match]`).waitFor();
+  assert.match(await path(page), /^\/m\/m_.+\?seq=\d+$/);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('a start to come has a reminder, as a calendar file', async () => {
+  const { page, faults, go, close } = await open('');
+  const at = new Date(shared.now() + 3_600_000).toISOString();
+  const later = (list, time) => ({ ...list, items: list.items.map((x) => (x[time] ? { ...x, [time]: at, note: undefined } : x)) });
+  await rewrite(page, '**/v1/matches?*', (list) => later(list, 'starts_at'));
+  await rewrite(page, '**/v1/leagues', (list) => later(list, 'next_run_at'));
+  await restage(page, (lobby) => ({ ...lobby, next: later({ items: lobby.next }, 'starts_at').items }));
+  const remind = page.locator(id('remind'));
+  await go('/schedule');
+  await page.locator(`${id('remind')}[download][href^="/leagues/trivia/calendar.ics?event=m_"]`).waitFor();
+  await page.locator(`${id('remind')}[href="/leagues/survival/calendar.ics?event=survival-${Date.parse(at) / 1000}"]`).waitFor();
+  await go('/');
+  await page.locator(id('next')).locator(remind).first().waitFor();
   assert.deepEqual(faults, []);
   await close();
 });
@@ -272,10 +308,10 @@ test('they fit every screen', async () => {
     'find-compare': ['/compare', id('compare-add')],
     'find-agent': [`/a/${a}`, id('opponents')],
     'find-table': [`/leaderboard?league=${duel.league}`, id('standings')],
+    'find-recap': ['/recap', id('moment')],
+    'find-recap-empty': ['/recap/2026-11-20', id('recap-empty')],
     'find-lobby': ['/', `${id('lobby')}[data-ready="true"]`, id('next')],
   };
   await checkPages(pages);
   await checkPages({ 'find-missing': ['/nonsense', id('notice')] }, { refusals: true });
 });
-    'find-recap': ['/recap', id('moment')],
-    'find-recap-empty': ['/recap/2026-11-20', id('recap-empty')],
