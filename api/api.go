@@ -367,4 +367,6 @@ type Votes interface {
 	// Open returns the vote that is open on a match; ok is false when none is.
 	Open(ctx context.Context, matchID string) (v visibility.Vote, ok bool, err error)
 	Cast(ctx context.Context, caller arena.Caller, in arena.CastVote) (arena.CountedVote, error)
+	Guess(ctx context.Context, in arena.Guess) error
+	Guesses(ctx context.Context, matchID string) ([]arena.GuessCount, error)
 }

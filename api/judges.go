@@ -196,6 +196,49 @@ func (h *voteHandlers) vote(ctx context.Context, in *voteInput) (*votedOutput, e
 	return out, nil
 }
 
+type guessInput struct {
+	IDParam
+	Round int `path:"n" minimum:"1"`
+	Body  struct {
+		Answer string `json:"answer" minLength:"1" maxLength:"1" example:"B" doc:"The letter of an option of the open round: A for the first."`
+	} `nameHint:"GuessBody"`
+	address string
+}
+
+// Resolve sets the address.
+func (in *guessInput) Resolve(ctx huma.Context) []error {
+	in.address = clientIP(ctx)
+	return nil
+}
+
+func (h *voteHandlers) guess(ctx context.Context, in *guessInput) (*empty, error) {
+	return &empty{}, h.votes.Guess(ctx, arena.Guess{MatchID: in.ID, Round: in.Round, Answer: in.Body.Answer, Address: in.address})
+}
+
+type guessesView struct {
+	Items []guessedRoundView `json:"items" doc:"Closed rounds that spectators answered, oldest first."`
+}
+
+type guessedRoundView struct {
+	Round   int            `json:"round"`
+	Answers map[string]int `json:"answers" doc:"How many spectators gave each answer, by the letter of the option."`
+}
+
+func (h *voteHandlers) guesses(ctx context.Context, in *IDParam) (*output[guessesView], error) {
+	counts, err := h.votes.Guesses(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	v := guessesView{Items: []guessedRoundView{}}
+	for _, c := range counts {
+		if n := len(v.Items); n == 0 || v.Items[n-1].Round != c.Round {
+			v.Items = append(v.Items, guessedRoundView{Round: c.Round, Answers: map[string]int{}})
+		}
+		v.Items[len(v.Items)-1].Answers[c.Answer] = c.N
+	}
+	return answer(v)
+}
+
 // voterOf returns the name in a cookie that nameVoter made. A caller with any
 // other cookie counts as a new voter of its address.
 func (h *voteHandlers) voterOf(cookie string) (name string, ok bool) {

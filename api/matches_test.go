@@ -176,7 +176,7 @@ func (w *world) play(id string) (arena.Lease, arena.Match) {
 	}
 	round := arena.Round{
 		MatchID: id, No: 1, OpenedAt: testNow,
-		Task: arena.Task{ID: "tk_1", Description: "What is asked?", Answers: []string{"SECRET right"}, InputFormat: "string", OutputFormat: "string"},
+		Task: arena.Task{ID: "tk_1", Description: "What is asked?", Answers: []string{"SECRET right"}, InputFormat: "string", OutputFormat: "string", Options: w.options},
 	}
 	started := arena.Event{MatchID: id, Round: 1, At: testNow, Type: arena.EventRoundStarted, Body: json.RawMessage(`{"task":{"description":"What is asked?"}}`)}
 	if _, err := w.store.Matches.OpenRound(w.t.Context(), m.Lease, round, []arena.Event{started}); err != nil {
@@ -299,6 +299,39 @@ func TestAPI_sealedRound(t *testing.T) {
 	if len(leaks()) == 0 {
 		t.Error("the closed round is shown nowhere: this test could not fail")
 	}
+}
+
+// The guesses of spectators on an open round are counted, and shown once it has closed.
+func TestAPI_guesses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", object{"visibility": "sealed"})
+	a, b := w.agent(w.alice, "a", "quiz"), w.agent(w.bob, "b", "quiz")
+	id := w.do("POST", "/v1/matches", w.admin, object{"league": "quiz", "agents": []string{a, b}}).is(201).str("match_id")
+	path := "/v1/matches/" + id
+	w.options = []string{"one", "two"}
+	lease, match := w.play(id)
+	for answer, status := range map[string]int{"C": 422, "": 422, "AB": 422} {
+		w.do("POST", path+"/rounds/1/guess", "", object{"answer": answer}).is(status)
+	}
+	for _, round := range []string{"0", "x"} {
+		w.do("POST", path+"/rounds/"+round+"/guess", "", object{"answer": "A"}).is(422)
+	}
+	if r := w.do("POST", path+"/rounds/2/guess", "", object{"answer": "A"}).is(409); r.str("code") != "conflict" {
+		t.Errorf("a round to come: %s", r.body)
+	}
+	w.do("POST", "/v1/matches/m_none/rounds/1/guess", "", object{"answer": "A"}).is(404)
+	w.do("POST", path+"/rounds/1/guess", "", object{"answer": "B"}).is(204)
+	w.do("POST", path+"/rounds/1/guess", w.alice, object{"answer": "A"}).is(429)
+	if r := w.do("GET", path+"/guesses", "", nil).is(200); len(r.at("items").([]any)) > 0 {
+		t.Errorf("shown before the reveal: %s", r.body)
+	}
+	w.closeRound(lease, match)
+	if r := w.do("GET", path+"/guesses", "", nil).is(200); r.at("items.0.round") != 1.0 || r.at("items.0.answers.B") != 1.0 {
+		t.Errorf("after the reveal: %s", r.body)
+	}
+	w.do("POST", path+"/rounds/1/guess", "", object{"answer": "B"}).is(409)
+	w.do("GET", "/v1/matches/m_none/guesses", "", nil).is(404)
 }
 
 // No record is made of a match that is not finished, whatever makes records

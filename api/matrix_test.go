@@ -109,7 +109,7 @@ func matrix() map[string]answers {
 		"create-match": organized(201), "list-matches": open(200), "get-match": open(200), "cancel-match": moderated(200),
 		"void-match": moderated(200), "get-match-record": open(409), "get-match-notation": open(404), "rescore-match": organized(200), "list-verdicts": open(200),
 		"get-match-card": open(200),
-		"get-ballot":     open(404), "vote": open(409), "list-match-events": open(200), "list-match-rounds": open(200),
+		"get-ballot":     open(404), "vote": open(409), "guess": open(409), "list-guesses": open(200), "list-match-events": open(200), "list-match-rounds": open(200),
 
 		// The stream checks for itself (stream.TestAgent_tokens); the keys are for all.
 		"watch": anyone(200), "send-events": anyone(200), "get-jwks": anyone(200),
@@ -371,6 +371,8 @@ func (m *matrixWorld) body(r route, name string) any {
 		return object{"jsonrpc": "2.0", "id": 1, "method": "ping"}
 	case "set-banner":
 		return object{"text": name}
+	case "guess":
+		return object{"answer": "A"}
 	case "vote":
 		return object{"round": 1, "better": "A"}
 	case "rehearse":

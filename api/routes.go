@@ -190,6 +190,8 @@ func routes() []route {
 		{get, "/v1/matches/{id}/verdicts", scopePublic, 200, "list-verdicts", tagMatches, "The verdicts of the judges, with their versions", handleOn(matches, (*matchHandlers).verdicts), nil},
 		{get, "/v1/matches/{id}/ballot", scopePublic, 200, "get-ballot", tagMatches, "The open vote", handleOn(votes, (*voteHandlers).ballot), nil},
 		{post, "/v1/matches/{id}/votes", scopePublic, 200, "vote", tagMatches, "Vote on two answers", handleOn(votes, (*voteHandlers).vote), nil},
+		{post, "/v1/matches/{id}/rounds/{n}/guess", scopePublic, 204, "guess", tagMatches, "Guess the answer to a sealed question, once from each address", handleOn(votes, (*voteHandlers).guess), nil},
+		{get, "/v1/matches/{id}/guesses", scopePublic, 200, "list-guesses", tagMatches, "What spectators guessed in closed rounds", handleOn(votes, (*voteHandlers).guesses), nil},
 		{get, "/v1/matches/{id}/events", scopePublic, 200, "list-match-events", tagMatches, "The log, oldest first", handleOn(matches, (*matchHandlers).events), describeEventLines},
 		{get, "/v1/matches/{id}/rounds", scopePublic, 200, "list-match-rounds", tagMatches, "Closed rounds with tasks and answers", handleOn(matches, (*matchHandlers).rounds), nil},
 		{get, "/v1/matches/{id}/record", scopePublic, 200, "get-match-record", tagMatches, "The signed record of a finished match", handleDear(matches, (*matchHandlers).record), nil},

@@ -253,7 +253,8 @@ func (o *parts) useStore(t testing.TB, s *store.Store) {
 	t.Helper()
 	reader := visibility.NewReader(s.Matches, o.Now)
 	open := visibility.NewVotes(reader, engine.JudgeInput)
-	o.Services.Votes = vote.New(open, s.Matches, arena.SharedNetworks{netip.MustParsePrefix("192.0.2.1/32")}, o.Now) // where httptest comes from
+	shared := arena.SharedNetworks{netip.MustParsePrefix("192.0.2.1/32")} // where httptest comes from
+	o.Services.Votes = vote.New(open, s.Matches, shared, quota.New(quota.Options{Now: o.Now}).Crowd, o.Now)
 	o.db, o.Store, o.Matches.Visible = s, rowsOf(s), reader
 }
 

@@ -33,7 +33,8 @@ type world struct {
 	admin    string       // tokens
 	alice    string
 	bob      string
-	aliceI   string // owner ids
+	aliceI   string   // owner ids
+	options  []string // of the question that play asks
 }
 
 func newWorld(t *testing.T, edit ...func(*parts)) *world {

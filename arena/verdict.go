@@ -131,6 +131,22 @@ type CountedVote struct {
 	ByName bool   // it counts under the name of the browser
 }
 
+// Guess is the answer of a spectator to an open question with options.
+type Guess struct {
+	MatchID string
+	Round   int
+	Answer  string // the letter of an option
+	Address string // IP address
+}
+
+// GuessCount is how many spectators gave an answer to a round.
+type GuessCount struct {
+	MatchID string
+	Round   int
+	Answer  string
+	N       int
+}
+
 // JudgeHealth measures the reliability of a league's judge over its newest
 // verdicts. Rates are 0..1; nil if there was nothing to measure.
 type JudgeHealth struct {

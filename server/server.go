@@ -346,7 +346,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 	}
 	ui := pages{matches: s.visible, rows: pageRows{s.store.Agents, s.store.Leagues}, url: s.url, now: s.now, log: s.log}
 	open := visibility.NewVotes(s.visible, engine.JudgeInput)
-	votes := vote.New(open, s.store.Matches, s.cfg.sharedNetworks(), s.now)
+	votes := vote.New(open, s.store.Matches, s.cfg.sharedNetworks(), services.quotas.Crowd, s.now)
 	packages, err := sdk.New(s.url)
 	if err != nil {
 		return err

@@ -67,6 +67,7 @@ var tables = []table{
 	{"pairings", []string{"season_id", "round", "slot", "game"}, 1024},
 	{"verdicts", []string{"match_id", "round", "no"}, 512},
 	{"votes", []string{"match_id", "round", "voter"}, 1024},
+	{"guesses", []string{"match_id", "round", "answer"}, 1024},
 	{"fits", []string{"league"}, 64},
 	{"audit", []string{"id"}, 512},
 	{"conversations", []string{"key"}, 512},

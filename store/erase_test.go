@@ -44,6 +44,7 @@ var columnsOfMatches = map[string]struct{ erased, kept string }{
 	// Reasons of ballots, in the words of a judge, may quote answers.
 	"verdicts": {erased: "ballots", kept: "match_id round no judge version seats at"},
 	"votes":    {kept: "match_id round voter address choice other at site"},
+	"guesses":  {kept: "match_id round answer n"},
 	"matches": {
 		kept: "id league status settings seed round round_open created_at starts_at started_at finished_at void_code void_reason seq node epoch" +
 			" leased_until log_state interruptions delay judging seed_salt unrated_reason",

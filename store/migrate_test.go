@@ -158,6 +158,8 @@ func TestMigrations_frozen(t *testing.T) {
 		"sqlite/00055_agent_model.sql":        "2163087659c7559e1bf982b2bf0aa8ce55243ed5388e9ec0234d431e0c5abfe1",
 		"postgres/00056_agent_mark.sql":       "668fbf559e12d011b7c29d1e4e0447587e4cfc1811de4d853aef14ac84f7c665",
 		"sqlite/00056_agent_mark.sql":         "0bca24db6c6f92f8d94a0e2397e0b8e9242a61ddeb8a5519861885e71438088a",
+		"postgres/00057_guesses.sql":          "562bde456826722cf5350a5b5bd7bd9f62ef64bb0f3edfc779ca68296fe2c0fc",
+		"sqlite/00057_guesses.sql":            "1e9b0be10cbb7542c70fc6f4df306a88d9583cad5b7d6aec149d2d32a9b2e8de",
 	}
 	for _, engine := range []string{"postgres", "sqlite"} {
 		files, err := migrations.For(engine)

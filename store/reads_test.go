@@ -66,6 +66,7 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 		"verdicts":                          func(ctx context.Context) error { return second(s.Matches.Verdicts(ctx, match)) },
 		"verdicts of a league":              func(ctx context.Context) error { return second(s.Matches.LeagueVerdicts(ctx, league, 100)) },
 		"votes":                             func(ctx context.Context) error { return second(s.Matches.Votes(ctx, match, 1)) },
+		"guesses":                           func(ctx context.Context) error { return second(s.Matches.Guesses(ctx, match)) },
 		"standings":                         func(ctx context.Context) error { return second(s.Leagues.Standings(ctx, league, now)) },
 		"league":                            func(ctx context.Context) error { return second(s.Leagues.League(ctx, league)) },
 		"refit":                             func(ctx context.Context) error { return second(s.Leagues.Fit(ctx, league)) },
@@ -148,7 +149,7 @@ func ignore(err error, code arena.Code) error {
 }
 
 // large are the tables that grow for ever: no read may walk through one.
-const large = `matches|seats|rounds|answers|deliveries|events|event_archives|settlements|rating_changes|verdicts|votes|uptime|met|encounters|outcomes|game_records|envelopes|conversations`
+const large = `matches|seats|rounds|answers|deliveries|events|event_archives|settlements|rating_changes|verdicts|votes|guesses|uptime|met|encounters|outcomes|game_records|envelopes|conversations`
 
 // TestReads_Plans reads the plan of every query that a page's read makes: none
 // needs to walk through a large table, on neither engine. Threat V7.

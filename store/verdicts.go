@@ -150,6 +150,31 @@ func (s *Matches) Votes(ctx context.Context, matchID string, round int) ([]arena
 	return votes, s.wrap(err, "read votes on match %s", matchID)
 }
 
+var guessTable = db.NewTable("guesses", "g",
+	db.Text("match_id", func(g *arena.GuessCount) *string { return &g.MatchID }),
+	db.Int("round", func(g *arena.GuessCount) *int { return &g.Round }),
+	db.Text("answer", func(g *arena.GuessCount) *string { return &g.Answer }),
+	db.Int("n", func(g *arena.GuessCount) *int { return &g.N }),
+)
+
+var addGuesses = db.NewInsert(guessTable, "ON CONFLICT (match_id, round, answer) DO UPDATE SET n = guesses.n + excluded.n")
+
+// AddGuess adds one to the spectators who gave an answer to a round.
+func (s *Matches) AddGuess(ctx context.Context, matchID string, round int, answer string) error {
+	err := s.write(ctx, matchID, func(ctx context.Context, tx *db.Tx) error {
+		_, err := addGuesses.Exec(ctx, tx, arena.GuessCount{MatchID: matchID, Round: round, Answer: answer, N: 1})
+		return err
+	})
+	return s.wrap(err, "add a guess on match %s", matchID)
+}
+
+// Guesses returns how many spectators gave each answer to the rounds of a match, by
+// round and answer.
+func (s *Matches) Guesses(ctx context.Context, matchID string) ([]arena.GuessCount, error) {
+	counts, err := guessTable.All(ctx, s.reader, ` WHERE g.match_id = $1 ORDER BY g.round, g.answer`, matchID)
+	return counts, s.wrap(err, "read guesses on match %s", matchID)
+}
+
 // lockFinished locks the row of a match. not_found: it does not exist; conflict:
 // it is not finished.
 func (s *Matches) lockFinished(ctx context.Context, tx *db.Tx, matchID string) error {

@@ -53,6 +53,17 @@ func (v *Votes) Open(ctx context.Context, matchID string) (vote Vote, ok bool, e
 	return Vote{Match: visible, Until: until, Criteria: m.Settings.Judge.Criteria, Entries: in.Blind()}, err == nil, err
 }
 
+// Last returns a match with its last round, as spectators see them. Before the first
+// round the round is zero. The error has arena.CodeNotFound if there is no such match.
+func (v *Votes) Last(ctx context.Context, matchID string) (Match, arena.Round, error) {
+	m, err := v.reader.Match(ctx, matchID)
+	if err != nil {
+		return Match{}, arena.Round{}, err
+	}
+	rounds, err := v.reader.LastRounds(ctx, m)
+	return m, rounds[matchID], err
+}
+
 // voteUntil returns when the open vote on a match that was just read ends, or
 // the zero time if no vote is open. A node that takes a match over opens the vote
 // again.

@@ -3,6 +3,7 @@ package quota
 import (
 	"math"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,6 +57,17 @@ func addressShares(ip string) []share {
 		return shares(network)
 	}
 	return []share{{network, 1}, {site, arena.SiteFactor}}
+}
+
+// addressedShares returns the buckets of a text that begins with an IP address and a
+// space: those of the address, for the rest of the text alone.
+func addressedShares(caller string) []share {
+	ip, rest, _ := strings.Cut(caller, " ")
+	of := addressShares(ip)
+	for i := range of {
+		of[i].key += " " + rest
+	}
+	return of
 }
 
 // wait returns the whole seconds until each bucket of a caller has a token.

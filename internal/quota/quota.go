@@ -48,7 +48,11 @@ func DefaultLimits() Limits {
 	}
 }
 
-const day = 24 * time.Hour
+const (
+	day = 24 * time.Hour
+	// crowdWindow exceeds the longest round.
+	crowdWindow = time.Hour
+)
 
 // Shared removes one of limit tokens of key, which return over window, and
 // counts over all nodes. Without a token it returns the time to wait for one.
@@ -79,6 +83,7 @@ type Set struct {
 	Challenge  *Quota // by owner, over all nodes
 	Challenged *Quota // by opponent, over all nodes
 	Judging    *Quota // milliseconds of processor time to judge answers, by owner, over all nodes
+	Crowd      *Quota // guesses of spectators, one by an address and what follows it, over all nodes
 	Refused    *Quota // messages of AgentProtocol from unknown senders, by address
 
 	Protocols *Traffic // of the protocols and the stream
@@ -114,6 +119,7 @@ func New(o Options) *Set {
 		Challenge:  shared("challenge", l.ChallengesPerDay, day, "too many challenges of this owner's agents"),
 		Challenged: shared("challenged", l.ChallengedPerDay, day, "this agent was challenged too often"),
 		Judging:    shared("judging", l.JudgingPerHour*1000, time.Hour, "the answers of this owner's agents took too much processor time to judge"),
+		Crowd:      shared("crowd", 1, crowdWindow, "someone at this address has answered this question already"),
 		Refused:    local(l.RefusedPerMinute, time.Minute, "too many refused messages from this address").byAddress(),
 
 		Protocols: newTraffic(l.RequestsPerMinute, l.BytesPerMinute, o.Now),
@@ -126,9 +132,10 @@ func New(o Options) *Set {
 	// The quota Address has counted a bad token on this node already.
 	s.Guess = shared("login", l.AddressPerMinute, time.Minute, requests).byAddress()
 	s.Guess.local = nil
+	s.Crowd.shares = addressedShares
 	s.kinds = map[string]*Quota{
 		"address": s.Address, "token": s.Owner, "owners": s.Owners, "guess": s.Guess, "signup": s.SignUp, "check": s.Check, "check_host": s.CheckHost,
-		"rehearsal": s.Rehearsal, "password": s.Password, "challenge": s.Challenge, "challenged": s.Challenged, "judging": s.Judging, "unknown_sender": s.Refused,
+		"rehearsal": s.Rehearsal, "password": s.Password, "challenge": s.Challenge, "challenged": s.Challenged, "judging": s.Judging, "crowd": s.Crowd, "unknown_sender": s.Refused,
 	}
 	return s
 }

@@ -1,5 +1,6 @@
 // Package vote is the service for votes of spectators on open rounds: it says
-// which vote is open and counts what spectators cast.
+// which vote is open and counts what spectators cast. It also counts their guesses on
+// sealed questions.
 //
 // It owns who may vote, what the labels of a ballot stand for, under which
 // hashes a vote is stored and how many count from one address. It leaves what

@@ -23,14 +23,20 @@ const (
 type Opener interface {
 	// Open returns the vote that is open on a match; ok is false when none is.
 	Open(ctx context.Context, matchID string) (v visibility.Vote, ok bool, err error)
+	// Last returns a match with its last round.
+	Last(ctx context.Context, matchID string) (visibility.Match, arena.Round, error)
 }
 
-// Store keeps votes.
+// Store keeps votes and guesses.
 type Store interface {
 	// SaveVote counts a vote; the last one of a voter counts. conflict: the round is
 	// not open. rate_limited: perAddress others have voted from its address, or
 	// arena.SiteFactor times as many from its site.
 	SaveVote(ctx context.Context, v arena.Vote, perAddress int) error
+	// AddGuess adds one to the spectators who gave an answer to a round.
+	AddGuess(ctx context.Context, matchID string, round int, answer string) error
+	// Guesses returns how many spectators gave each answer to the rounds of a match.
+	Guesses(ctx context.Context, matchID string) ([]arena.GuessCount, error)
 }
 
 // Service is the service for votes.
@@ -38,13 +44,14 @@ type Service struct {
 	Opener
 	store  Store
 	shared arena.SharedNetworks
+	once   *quota.Quota // guesses
 	now    func() time.Time
 }
 
 // New makes a Service. From a network that is not shared, one visitor without an
-// account votes.
-func New(open Opener, store Store, shared arena.SharedNetworks, now func() time.Time) *Service {
-	return &Service{Opener: open, store: store, shared: shared, now: now}
+// account votes. once allows one guess on a round from each address.
+func New(open Opener, store Store, shared arena.SharedNetworks, once *quota.Quota, now func() time.Time) *Service {
+	return &Service{Opener: open, store: store, shared: shared, once: once, now: now}
 }
 
 // Cast stores one vote; the last one of an owner counts, or of a browser without an

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/quota"
 	"github.com/agora-arena/arena/match/vote"
 	"github.com/agora-arena/arena/visibility"
 )
@@ -18,6 +19,26 @@ type votes struct {
 	open   map[string]visibility.Vote
 	stored []arena.Vote
 	err    error
+
+	last    map[string]visibility.Match // by id
+	guessed []string
+}
+
+func (v *votes) Last(_ context.Context, matchID string) (visibility.Match, arena.Round, error) {
+	m, ok := v.last[matchID]
+	if !ok {
+		return m, arena.Round{}, arena.Errorf(arena.CodeNotFound, "no match %s", matchID)
+	}
+	return m, arena.Round{Task: arena.Task{Description: "?", Options: []string{"x", "y", "z"}}}, nil
+}
+
+func (v *votes) AddGuess(_ context.Context, _ string, _ int, answer string) error {
+	v.guessed = append(v.guessed, answer)
+	return nil
+}
+
+func (*votes) Guesses(context.Context, string) ([]arena.GuessCount, error) {
+	return []arena.GuessCount{{Round: 1, Answer: "A", N: 3}, {Round: 2, Answer: "B", N: 1}}, nil
 }
 
 func (v *votes) Open(_ context.Context, matchID string) (visibility.Vote, bool, error) {
@@ -39,7 +60,7 @@ func newVotes(t *testing.T) (*vote.Service, *votes) {
 		o.Match.Seats = []arena.Seat{{AgentID: "ag_1", OwnerID: "ow_alice"}}
 		v.open[id] = o
 	}
-	s := vote.New(v, v, nil, func() time.Time { return start })
+	s := vote.New(v, v, nil, quota.New(quota.Options{Now: func() time.Time { return start }}).Crowd, func() time.Time { return start })
 	return s, v
 }
 

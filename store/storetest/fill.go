@@ -88,6 +88,7 @@ func Fill(t *testing.T, url string) *store.Store {
 	f.ok(f.Matches.ReleaseLease(ctx, m.Lease))
 	f.match("m_6", "trivia", ids[2], ids[3])
 	f.ok(f.Matches.SaveVote(ctx, arena.Vote{MatchID: "m_5", Round: 1, Voter: [32]byte{1, 255}, Choice: ids[0], Other: ids[1], At: start}, 1))
+	f.ok(f.Matches.AddGuess(ctx, "m_5", 1, "B"))
 	f.ok(f.Leagues.SaveFit(ctx, arena.Fit{League: "trivia", Settlement: 1, At: start, Lines: []arena.FitLine{{AgentID: ids[0], Rating: 1_500_001}}}))
 	f.ok(f.Operations.Audit(ctx, arena.AuditEntry{At: start, Actor: "admin", Action: "league.start", Target: "trivia", After: []byte(`{}`)}))
 	f.ok(f.Protocols.OpenConversation(ctx, arena.Conversation{Key: [32]byte{9, 255}, State: `{}`, CreatedAt: start, ExpiresAt: start}, 1))

@@ -47,6 +47,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Seasons":                              seasons,
 		"Verdicts":                             verdicts,
 		"Votes":                                votes,
+		"Guesses":                              guesses,
 		"AgentClaims":                          agentClaims,
 		"AgentResults":                         agentResults,
 		"LostRounds":                           lostRounds,

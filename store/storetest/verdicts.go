@@ -96,6 +96,17 @@ func votes(f *fixture) {
 	f.equal(0, len(must(f.Matches.Votes(ctx, "m_1", 2))(f)))
 }
 
+func guesses(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.open("m_1", f.agents("a", "b")...)
+	for _, answer := range []string{"B", "A", "B"} {
+		f.ok(f.Matches.AddGuess(ctx, "m_1", 1, answer))
+	}
+	f.equal([]arena.GuessCount{{MatchID: "m_1", Round: 1, Answer: "A", N: 1}, {MatchID: "m_1", Round: 1, Answer: "B", N: 2}}, must(f.Matches.Guesses(ctx, "m_1"))(f))
+	f.equal(0, len(must(f.Matches.Guesses(ctx, "m_2"))(f)))
+}
+
 func auditLog(f *fixture) {
 	ctx := f.t.Context()
 	var want []arena.AuditEntry
