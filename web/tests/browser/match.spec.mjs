@@ -64,6 +64,37 @@ test('a delayed match says so', async (t) => {
   await close();
 });
 
+test('a spectator taps an answer to a sealed question, and the reveal says whether it was right', async (t) => {
+  const own = await recording(t);
+  const match = 'm_live_arena';
+  const { page, faults, close } = await open(`/m/${match}`, { origin: own.origin });
+  const options = page.locator(`${id('task')} ol`);
+  const tapped = page.waitForRequest((r) => r.method() === 'POST');
+  await options.locator('button').nth(1).click();
+  const request = await tapped;
+  assert.equal(new URL(request.url()).pathname, `/v1/matches/${match}/rounds/2/guess`);
+  assert.deepEqual(request.postDataJSON(), { answer: 'B' });
+  await options.locator('button[aria-pressed="true"]', { hasText: 'B' }).waitFor();
+  await counted(options.locator('button:not([aria-disabled="true"])'), 0);
+
+  await page.reload();
+  await options.locator('button[aria-pressed="true"]', { hasText: 'B' }).waitFor();
+  await page.locator(`${id('guess')}[data-round="2"]`, { hasText: 'Your answer: B' }).waitFor();
+  own.to(match, (e) => e.type === 'round_closed' && e.round === 2);
+  await page
+    .locator(`${id('guess')}[data-closed="true"]`, { hasText: 'You were right. 12 spectators answered You 1 of 1 · agents 9 of 14' })
+    .waitFor();
+  await counted(options.locator('button'), 0);
+  await options.locator('li', { hasText: '67%' }).waitFor();
+
+  // Who comes later, or looks back, is not asked.
+  await page.goto(`${own.origin}/m/m_done_arena`);
+  await page.locator(`${id('match')}[data-ready="true"]`).waitFor();
+  await counted(page.locator(id('guess')), 0);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test('the commentary states a closed round, and the browser keeps the choice to hide it', async (t) => {
   const own = await recording(t);
   const nothing = (seats) => seats.map((s) => ({ ...s, points: 0, ...('place' in s && { place: 1 }) }));

@@ -95,5 +95,11 @@ export interface Vote {
   other?: string;
 }
 
+/** Counts a spectator's answer to the open round of a sealed match. */
+export const guess = (match: string, round: number, answer: string) =>
+  post<unknown>(`/v1/matches/${id(match)}/rounds/${round}/guess`, { answer });
+/** How often spectators gave each answer, in the rounds that have closed. */
+export const guesses = (match: string, signal?: AbortSignal) =>
+  get<List<{ round: number; answers: Record<string, number> }>>(`/v1/matches/${id(match)}/guesses`, {}, signal);
 export const votesPath = (matchId: string) => `/v1/matches/${id(matchId)}/votes`;
 export const vote = (matchId: string, body: Vote, signal?: AbortSignal) => post<Vote>(votesPath(matchId), body, signal);
