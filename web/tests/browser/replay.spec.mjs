@@ -117,6 +117,45 @@ test('the frame for other sites holds the whole stage', async () => {
   }
 });
 
+test('the graph of the win chance names its swings, and leads to their rounds', async (t) => {
+  const closed = (no) => events.find((e) => e.type === 'round_closed' && e.round === no).seq;
+  const { page, faults, go, settled, close } = await open(`/m/${match.match_id}`);
+  await page.locator(id('replay')).waitFor();
+  await page.getByRole('img', { name: 'Win chance of Quill: from 45% to 100%. Largest swing: Round 4.' }).waitFor();
+  const swings = page.locator(id('swing'));
+  await counted(swings, 3);
+  await page.getByRole('button', { name: 'Round 3: win chance of Quill from 76% to 47%' }).focus();
+  await page.keyboard.press('Enter');
+  await at(page, closed(3));
+  await counted(swings, 3, 'the way to the other swings');
+  await swings.first().click();
+  await at(page, closed(2));
+
+  // One who comes to an earlier moment sees what was known by then.
+  await go(`/m/${match.match_id}?seq=${closed(2)}`);
+  await settled(ready);
+  await counted(swings, 1);
+
+  // It grows with a match, and what is below it stays.
+  const own = await recording(t);
+  own.to('m_live_duel', (e) => e.type === 'round_started');
+  const live = await open('/m/m_live_duel', { origin: own.origin });
+  await live.settled(ready);
+  await counted(live.page.locator(`${id('course')} svg`), 0);
+  const below = await live.page.locator(id('lane')).first().boundingBox();
+  own.to('m_live_duel', (e) => e.type === 'round_closed');
+  await live.page.locator(`${id('course')} svg`).waitFor();
+  assert.deepEqual(await live.page.locator(id('lane')).first().boundingBox(), below);
+  for (const path of ['/m/m_done_table', '/m/m_live_arena']) {
+    await live.go(path);
+    await live.settled(ready);
+    await counted(live.page.locator(id('course')), 0);
+  }
+  assert.deepEqual([...faults, ...live.faults], []);
+  await close();
+  await live.close();
+});
+
 test('a live match is held, wound back, and live again', async (t) => {
   const own = await recording(t);
   own.to('m_live_duel', (e) => e.type === 'round_started' && e.round === 3);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Agent, ArenaEvent } from '../api/contract';
 import { expected } from '../rating';
 import { applyEvents } from './apply';
-import { oddsOf, priorsOf, shownChance, winChance } from './odds';
+import { chancesOf, oddsOf, priorsOf, shownChance, spanOf, swingsOf, winChance } from './odds';
 import { emptyMatch } from './state';
 
 const read = (name: string): ArenaEvent[] =>
@@ -105,6 +105,45 @@ describe('oddsOf', () => {
     expect(oddsOf({ ...whole, status: 'void' }, priors)).toBeUndefined();
     expect(oddsOf(applyEvents(emptyMatch('m'), log.slice(0, 1)), priors)).toBeUndefined();
   });
+});
+
+describe('chancesOf', () => {
+  const log = read('duel');
+  const whole = applyEvents(emptyMatch('m'), log);
+  const priors = priorsOf(whole, {});
+  const upTo = (round: number) =>
+    applyEvents(emptyMatch('m'), log.slice(0, 1 + log.findIndex((e) => e.type === 'round_closed' && e.round === round)));
+
+  it('ends with what the bar shows, after each round', () => {
+    for (const no of [1, 2, 3, 4])
+      expect(chancesOf(whole, priors)[no]).toEqual({ round: whole.rounds[no - 1], first: oddsOf(upTo(no), priors)!.first });
+    expect(chancesOf(whole, priors).map((c) => c.round?.no)).toEqual([undefined, 1, 2, 3, 4, 5]);
+    expect(chancesOf(whole, priors)[0]!.first).toBe(expected(1500, 1537));
+    expect(chancesOf(whole, priors).at(-1)!.first).toBe(1);
+  });
+  it('grows with the rounds that are shown', () => {
+    expect(chancesOf(upTo(2), priors)).toHaveLength(3);
+    expect(chancesOf(upTo(2), priors)[1]!.first).toBe(chancesOf(whole, priors)[1]!.first);
+  });
+  it('has one for each half of a debate', () => {
+    const debate = applyEvents(emptyMatch('m'), read('debate'));
+    expect(spanOf(debate)).toBe(2);
+    expect(chancesOf(debate, {})).toHaveLength(3);
+  });
+  it('is empty where no chance is known', () => {
+    expect(chancesOf({ ...whole, totalRounds: null }, priors)).toEqual([]);
+    expect(chancesOf({ ...whole, status: 'void' }, priors)).toEqual([]);
+    expect(chancesOf(applyEvents(emptyMatch('m'), read('table')), {})).toEqual([]);
+    expect(spanOf(applyEvents(emptyMatch('m'), read('table')))).toBe(0);
+  });
+});
+
+describe('swingsOf', () => {
+  const of = (...chances: number[]) => swingsOf(chances.map((first) => ({ first })));
+
+  it('has the three largest, in their order', () => expect(of(0.5, 0.7, 0.3, 0.1, 0.4, 0.9)).toEqual([2, 4, 5]));
+  it('leaves small ones out', () => expect(of(0.5, 0.64, 0.5, 0.66)).toEqual([3]));
+  it('is empty before the first round', () => expect([of(), of(0.5)]).toEqual([[], []]));
 });
 
 it('shows certainty only where it is one', () => expect([0, 0.0001, 0.5, 0.9999, 1].map(shownChance)).toEqual([0, 0.01, 0.5, 0.99, 1]));
