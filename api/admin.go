@@ -175,7 +175,7 @@ func (h *nodeHandlers) viewNodes(known []arena.Node) []nodeView {
 func (h *nodeHandlers) overdue(open []arena.OpenRound) []slowMatchView {
 	slow, now := []slowMatchView{}, h.now()
 	for _, r := range open {
-		beyond := now.Sub(r.OpenedAt) - r.Settings.TimeLimit - r.Settings.Judge.Window - roundGrace
+		beyond := now.Sub(r.OpenedAt) - r.Settings.TimeLimitIn(r.Round) - r.Settings.Judge.Window - roundGrace
 		if r.Settings.Game != nil {
 			beyond -= r.Settings.Game.TimeBank // at most: what the seats have left is not read here
 		}

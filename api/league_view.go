@@ -311,6 +311,7 @@ type optionsBody struct {
 	DurationSeconds float64 `json:"duration_seconds,omitempty" minimum:"0" maximum:"31622400" doc:"How long a season lasts; arena: 1800 when left out."`
 	Champion        string  `json:"champion,omitempty" maxLength:"64" doc:"gauntlet: the agent that meets all others; else the highest rated."`
 	ForfeitSeconds  float64 `json:"forfeit_seconds,omitempty" minimum:"0" maximum:"86400" doc:"How long a paired agent is waited for; 120 when left out."`
+	FasterSeconds   float64 `json:"faster_seconds,omitempty" minimum:"0" maximum:"60" doc:"elimination: how much less time each round has than the one before, down to a third of time_limit_seconds and to 2 s; 0: all rounds have the same."`
 	ScheduleStarts  string  `json:"schedule_starts,omitempty" enum:",season,round,match" doc:"The event that the schedule starts."`
 }
 
@@ -320,7 +321,7 @@ func (b *optionsBody) options() arena.FormatOptions {
 	}
 	return arena.FormatOptions{
 		Double: b.Double, Rounds: b.Rounds, BestOf: b.BestOf, Duration: limitOf(b.DurationSeconds),
-		Champion: b.Champion, Forfeit: limitOf(b.ForfeitSeconds), Starts: b.ScheduleStarts,
+		Champion: b.Champion, Forfeit: limitOf(b.ForfeitSeconds), Faster: limitOf(b.FasterSeconds), Starts: b.ScheduleStarts,
 	}
 }
 
@@ -330,7 +331,7 @@ func viewOptions(o arena.FormatOptions) *optionsBody {
 	}
 	return &optionsBody{
 		Double: o.Double, Rounds: o.Rounds, BestOf: o.BestOf, DurationSeconds: o.Duration.Seconds(),
-		Champion: o.Champion, ForfeitSeconds: o.Forfeit.Seconds(), ScheduleStarts: o.Starts,
+		Champion: o.Champion, ForfeitSeconds: o.Forfeit.Seconds(), FasterSeconds: o.Faster.Seconds(), ScheduleStarts: o.Starts,
 	}
 }
 

@@ -49,6 +49,9 @@ func TestAPI_createLeague(t *testing.T) {
 		post("pack and generator", object{"slug": "i", "generator": object{"name": "arithmetic"}}, 422, arena.CodeInvalid, "choose pack_id or generator", "pack_id"),
 		post("time limit too short", object{"slug": "i", "time_limit_seconds": 0.5}, 422, arena.CodeInvalid, ">= 1", "time_limit_seconds"),
 		post("time limit too long", object{"slug": "i", "time_limit_seconds": 601}, 422, arena.CodeInvalid, "<= 600", "time_limit_seconds"),
+		post("rounds that get faster", object{"slug": "h4", "format": "elimination", "format_options": object{"faster_seconds": 1.5}}, 201, "", `"faster_seconds":1.5`),
+		post("rounds that get too fast", object{"slug": "h5", "format": "elimination", "format_options": object{"faster_seconds": 61}}, 422, arena.CodeInvalid, "60", "format_options.faster_seconds"),
+		post("duels that get faster", object{"slug": "h6", "format_options": object{"faster_seconds": 1}}, 422, arena.CodeInvalid, "only for elimination", "format_options.faster_seconds"),
 		post("half a second more", object{"slug": "j", "time_limit_seconds": 1.5}, 201, "", `"time_limit_seconds":1.5`),
 		post("sealed by default when rated", object{"slug": "k"}, 201, "", `"visibility":"sealed"`),
 		post("live", object{"slug": "l", "visibility": "live"}, 201, "", `"visibility":"live"`),
@@ -80,8 +83,8 @@ func TestAPI_createLeague(t *testing.T) {
 		post("unknown field", object{"slug": "o", "drift": 1}, 422, arena.CodeInvalid, "", "drift"),
 	})
 	r := w.do("GET", "/v1/leagues", "", nil).is(200)
-	if n := len(r.at("items").([]any)); n != 16 {
-		t.Errorf("%d leagues, want 16", n)
+	if n := len(r.at("items").([]any)); n != 17 {
+		t.Errorf("%d leagues, want 17", n)
 	}
 }
 

@@ -24,7 +24,7 @@ type matchView struct {
 	Visibility       arena.Visibility    `json:"visibility" doc:"Visibility while it runs: every event as it happens, sealed until the round closes, or everything with a delay in seconds."`
 	Judge            string              `json:"judge" doc:"The kind of judge; empty in games."`
 	Game             *gameBody           `json:"game,omitempty" doc:"The game that it plays; absent: it asks questions."`
-	TimeLimitSeconds float64             `json:"time_limit_seconds" doc:"For each round."`
+	TimeLimitSeconds float64             `json:"time_limit_seconds" doc:"Of the newest round; of the first one before it begins."`
 	Round            int                 `json:"round" doc:"The last one opened; 0 before the first."`
 	TotalRounds      *int                `json:"total_rounds" doc:"null: open end"`
 	Seats            []seatView          `json:"seats"`
@@ -118,7 +118,7 @@ func (mv *matchViews) one(m visibility.Match) matchView {
 	v := matchView{
 		MatchID: m.ID, League: m.League, Status: m.Status, Rated: m.Settings.Rated,
 		Format: m.Settings.Format, Visibility: m.Settings.Visibility, Judge: m.Settings.Judge.Kind, Game: viewGame(m.Settings.Game),
-		TimeLimitSeconds: m.Settings.TimeLimit.Seconds(),
+		TimeLimitSeconds: m.Settings.TimeLimitIn(m.Round).Seconds(),
 		Round:            m.Round, TotalRounds: roundsOrOpen(m.Settings.Rounds), Seats: make([]seatView, len(m.Seats)),
 		CreatedAt: jsonTime(m.CreatedAt), StartsAt: jsonTime(m.StartsAt),
 		StartedAt: optionalTime(m.StartedAt), FinishedAt: optionalTime(m.FinishedAt),
@@ -173,7 +173,7 @@ func (mv *matchViews) page(ctx context.Context, f arena.MatchFilter, p arena.Pag
 func (mv *matchViews) withRound(m visibility.Match, rounds map[string]arena.Round) matchView {
 	v := mv.one(m)
 	if round, ok := rounds[m.ID]; ok {
-		v.CurrentRound = viewCurrentRound(round, m.Settings.TimeLimit)
+		v.CurrentRound = viewCurrentRound(round, m.Settings.TimeLimitIn(round.No))
 	}
 	return v
 }

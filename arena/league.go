@@ -182,7 +182,7 @@ type Settings struct {
 	Judge      JudgeSpec      `json:"judge"`
 	Rounds     int            `json:"rounds"`          // 0: open end
 	MaxRounds  int            `json:"max_rounds"`      // cap of an open end
-	TimeLimit  time.Duration  `json:"time_limit"`      // per round, 1 s to 10 min
+	TimeLimit  time.Duration  `json:"time_limit"`      // of the first round, 1 s to 10 min; see TimeLimitIn
 	Break      time.Duration  `json:"break,omitempty"` // between a round's close and the next task, 0 to 60 s
 	MaxTokens  int            `json:"max_tokens,omitempty"`
 	MaxCostUSD float64        `json:"max_cost_usd,omitempty"` // the highest price that an agent may offer, 0: free of charge
@@ -216,6 +216,14 @@ const (
 // TokenLimit returns the token limit of an answer to a task, or 0 if there is
 // none.
 func (s Settings) TokenLimit(t Task) int { return cmp.Or(t.MaxTokens, s.MaxTokens) }
+
+// TimeLimitIn returns the time limit of a round, which counts from 1. Options.Faster
+// shortens each round after the first, down to a third of the first one's limit and
+// to 2 s.
+func (s Settings) TimeLimitIn(round int) time.Duration {
+	least := min(s.TimeLimit, max(s.TimeLimit/3, 2*time.Second))
+	return max(least.Round(time.Millisecond), s.TimeLimit-time.Duration(max(0, round-1))*s.Options.Faster)
+}
 
 // DebateSpec makes a match a debate: two seats argue for and against a motion
 // and change sides at half time.

@@ -58,7 +58,11 @@ type Match struct {
 // each round takes its whole time.
 func (m Match) LatestEnd() time.Time {
 	s := m.Settings
-	length := time.Duration(cmp.Or(s.Rounds, s.MaxRounds))*(s.TimeLimit+s.Judge.Window+s.Break) + s.Visibility.Delay()
+	rounds := cmp.Or(s.Rounds, s.MaxRounds)
+	length := time.Duration(rounds)*(s.Judge.Window+s.Break) + s.Visibility.Delay()
+	for no := range rounds {
+		length += s.TimeLimitIn(no + 1)
+	}
 	if s.Game != nil {
 		length += time.Duration(len(m.Seats)) * s.Game.TimeBank
 	}

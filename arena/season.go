@@ -122,6 +122,7 @@ type FormatOptions struct {
 	Duration time.Duration `json:"duration,omitempty"` // arena: 1 min to 24 h, default 30 min; others: how long a season lasts, 0 as long as it takes
 	Champion string        `json:"champion,omitempty"` // gauntlet: the agent that meets all others; "": the highest rated
 	Forfeit  time.Duration `json:"forfeit,omitempty"`  // time to wait for a paired agent, 10 s to 24 h, default 2 min
+	Faster   time.Duration `json:"faster,omitempty"`   // elimination: how much shorter each round is than the one before, 0 to 1 min; see Settings.TimeLimitIn
 	Starts   string        `json:"starts,omitempty"`   // what the schedule starts: "season", "round" or "match"
 }
 

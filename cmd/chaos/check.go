@@ -119,7 +119,7 @@ func (c *checker) roundsOf(m *matchFacts) {
 			c.broken("7", "match %s: two answers of agent %s in round %d", m.ID, a.AgentID, a.Round)
 		}
 		answers[key] = true
-		if a.Outcome == arena.OutcomeAnswered && a.Elapsed > m.Settings.TimeLimit {
+		if a.Outcome == arena.OutcomeAnswered && a.Elapsed > m.Settings.TimeLimitIn(a.Round) {
 			c.broken("8", "match %s: the answer of agent %s in round %d took %v", m.ID, a.AgentID, a.Round, a.Elapsed)
 		}
 		if a.Judged != closed[a.Round] {

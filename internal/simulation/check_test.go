@@ -134,7 +134,7 @@ func (w *world) checkMatch(ctx context.Context, s *store.Store, m arena.Match) (
 		if a.Outcome != arena.OutcomeAnswered {
 			continue
 		}
-		if a.Elapsed > m.Settings.TimeLimit {
+		if a.Elapsed > m.Settings.TimeLimitIn(a.Round) {
 			w.broken("8", "match %s: the answer of agent %s in round %d took %v", m.ID, a.AgentID, a.Round, a.Elapsed)
 		}
 		if from := w.byID[a.AgentID]; from == nil || a.Body == nil || !from.sent[fmt.Sprint(m.ID, a.Round, a.Body.Answer)] {

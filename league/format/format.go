@@ -18,6 +18,7 @@ const (
 	minForfeit     = 10 * time.Second
 	maxForfeit     = 24 * time.Hour
 	defaultForfeit = 2 * time.Minute
+	maxFaster      = time.Minute
 )
 
 // Next returns the next step of a season. A ladder has no pairings and only
@@ -100,6 +101,9 @@ func Check(s arena.Settings) []arena.FieldError {
 	c.only(o.Forfeit != 0, "forfeit_seconds")
 	c.require(o.Forfeit == 0 || o.Forfeit >= minForfeit && o.Forfeit <= maxForfeit,
 		"forfeit_seconds", "must be %.0f to %.0f", minForfeit.Seconds(), maxForfeit.Seconds())
+
+	c.only(o.Faster != 0, "faster_seconds")
+	c.require(o.Faster >= 0 && o.Faster <= maxFaster, "faster_seconds", "must be 0 to %.0f", maxFaster.Seconds())
 
 	c.starts(o.Starts)
 	return c.wrong

@@ -61,7 +61,7 @@ var kinds = []Kind{
 		MinSeats: 2, MaxSeats: 2, MinEntrants: 2, Continuous: true, NeedsIdle: true, LateJoin: true, step: arenaStep, table: arenaTable,
 	},
 	{
-		Format: arena.FormatElimination, Starts: []string{arena.StartsMatch}, MinSeats: 3, MaxSeats: 128,
+		Format: arena.FormatElimination, Options: []string{"faster_seconds"}, Starts: []string{arena.StartsMatch}, MinSeats: 3, MaxSeats: 128,
 		NeedsIdle: true, LateJoin: true, step: eliminationStep, table: eliminationTable,
 	},
 	{

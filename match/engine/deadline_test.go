@@ -2,12 +2,17 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/match/engine"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 // sluggish is a storage that takes longer to open a round than the round
@@ -44,4 +49,48 @@ func TestEngine_DeadlineCountsFromTheRequest(t *testing.T) {
 			t.Errorf("agent %s receives the deadline %v, want %v or later", a.Seat.AgentID, a.Deadline, least)
 		}
 	}
+}
+
+// A round of an elimination that gets faster ends by its own limit: that of the
+// request, of its deadline and of round_started.
+func TestEngine_FasterRounds(t *testing.T) {
+	t.Parallel()
+	url := storetest.SQLite(t)
+	synctest.Test(t, func(t *testing.T) {
+		silent := func(_ context.Context, a arena.Attempt) arena.Reply {
+			time.Sleep(a.TimeLimit)
+			return arena.Reply{Outcome: arena.OutcomeTimeout, Reason: "deadline", SentAt: time.Now().Add(-a.TimeLimit), Elapsed: a.TimeLimit}
+		}
+		b := newBenchOn(t, url, silent, silent, silent)
+		id := b.match(func(s *arena.Settings) {
+			s.Format, s.Options.Faster = arena.FormatElimination, 2500*time.Millisecond // of 10 s
+		})
+		b.node("n1")
+		_, events := b.over(id)
+		opened := map[int]time.Time{}
+		took := map[int]time.Duration{}
+		limits := map[int]float64{}
+		for _, e := range events {
+			switch e.Type {
+			case arena.EventRoundStarted:
+				var body arena.RoundStartedBody
+				b.ok(json.Unmarshal(e.Body, &body))
+				opened[e.Round], limits[e.Round] = e.At, body.TimeLimitSeconds
+			case arena.EventRoundClosed:
+				took[e.Round] = e.At.Sub(opened[e.Round])
+			}
+		}
+		want := map[int]time.Duration{1: 10 * time.Second, 2: 7500 * time.Millisecond, 3: 5 * time.Second}
+		if d := cmp.Diff(want, took); d != "" {
+			t.Errorf("rounds take other times (-want +got):\n%s", d)
+		}
+		if d := cmp.Diff(map[int]float64{1: 10, 2: 7.5, 3: 5}, limits); d != "" {
+			t.Errorf("round_started has other limits (-want +got):\n%s", d)
+		}
+		for _, a := range b.asked {
+			if a.TimeLimit != want[a.Round] || a.RoundLimit != want[a.Round] || a.Deadline.After(opened[a.Round].Add(want[a.Round])) {
+				t.Errorf("round %d has the limits %s and %s, and the deadline %s after it opens", a.Round, a.TimeLimit, a.RoundLimit, a.Deadline.Sub(opened[a.Round]))
+			}
+		}
+	})
 }

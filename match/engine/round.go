@@ -72,7 +72,7 @@ func (mr *matchRun) turn(ctx context.Context, p game.Position) (arena.Turn, erro
 // newRound returns a stored round with a new deadline and its stored answers.
 func (mr *matchRun) newRound(r arena.Round) *round {
 	r.OpenedAt = mr.engine.o.Now()
-	made := &round{Round: r, deadline: r.OpenedAt.Add(mr.m.Settings.TimeLimit + r.Turn.LongestBank()), answers: map[string]arena.Answer{}}
+	made := &round{Round: r, deadline: r.OpenedAt.Add(mr.m.Settings.TimeLimitIn(r.No) + r.Turn.LongestBank()), answers: map[string]arena.Answer{}}
 	for _, a := range mr.answers {
 		if a.Round == r.No {
 			made.answers[a.AgentID] = a
@@ -128,7 +128,7 @@ func (mr *matchRun) noteOpened(r *round) {
 func (mr *matchRun) openingEvent(r *round) arena.Event {
 	return mr.event(arena.EventRoundStarted, "", r.No, arena.RoundStartedBody{
 		Task:             r.Public(),
-		TimeLimitSeconds: mr.m.Settings.TimeLimit.Seconds(),
+		TimeLimitSeconds: mr.m.Settings.TimeLimitIn(r.No).Seconds(),
 		Deadline:         r.deadline.UTC().Format(arena.TimeFormat),
 		Interrupted:      r.Interruptions > 0,
 		GameState:        r.Turn.GameState,
@@ -178,7 +178,7 @@ func (mr *matchRun) prepareRequests(ctx context.Context, open *round, batch *are
 			continue
 		}
 		a := &seatRequest{run: mr, round: open, seat: s, cooldown: cooldowns[s.AgentID], opponents: active - 1, number: open.Turn.MaxAttempts()*open.Interruptions + 1}
-		a.limit = mr.m.Settings.TimeLimit + open.Turn.Bank(s.No)
+		a.limit = mr.m.Settings.TimeLimitIn(open.No) + open.Turn.Bank(s.No)
 		a.deadline = now.Add(a.limit)
 		if err := a.prepare(ctx, batch); err != nil {
 			mr.log.Error("request could not be prepared", "agent_id", s.AgentID, "error", err)

@@ -70,7 +70,7 @@ func (sr *seatRequest) request(ctx context.Context, left time.Duration, b *arena
 	t, _ := sr.round.Prompt(sr.seat.No) // a seat that does not act has no request
 	return driver.Prepare(ctx, arena.Attempt{
 		MatchID: sr.run.m.ID, League: sr.run.m.League, Round: sr.round.No, TotalRounds: s.Rounds, Number: sr.number, Task: t,
-		TimeLimit: left, RoundLimit: s.TimeLimit, MaxTokens: s.TokenLimit(t), MaxCostUSD: s.MaxCostUSD, Rules: append(append([]string{}, s.Rules...), t.Rules...),
+		TimeLimit: left, RoundLimit: s.TimeLimitIn(sr.round.No), MaxTokens: s.TokenLimit(t), MaxCostUSD: s.MaxCostUSD, Rules: append(append([]string{}, s.Rules...), t.Rules...),
 		Opponents: sr.opponents, Deadline: sr.deadline, Previous: previous, Seat: *sr.seat, Batch: b,
 	})
 }

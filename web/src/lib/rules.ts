@@ -104,9 +104,13 @@ function optionsOf(l: League): string[] {
     o.best_of && o.best_of > 1 ? t(l.game ? 'rules.game.best_of' : 'rules.best_of', { n: o.best_of }) : '',
     o.champion ? t('rules.champion', { id: o.champion }) : '',
     o.duration_seconds ? t('rules.duration', { time: countdown(o.duration_seconds * 1000) }) : '',
+    o.faster_seconds ? t('rules.faster', { s: o.faster_seconds, least: leastOf(l.time_limit_seconds) }) : '',
     o.forfeit_seconds ? t('rules.forfeit', { s: o.forfeit_seconds }) : '',
   ];
 }
+
+/** The least seconds of a round that gets faster (docs/leagues.md). */
+const leastOf = (limit: number): number => Math.min(limit, Math.max(Math.round(1000 * (limit / 3)) / 1000, 2));
 
 function roundsOf(l: League): string[] {
   const s = l.time_limit_seconds;

@@ -94,6 +94,7 @@ describe('a draft', () => {
     ['gauntlet', { champion: ['ag_1'] }, { champion: 'ag_1', forfeit_seconds: 120 }],
     ['ladder', { minutes: 60 }, { duration_seconds: 3600 }],
     ['elimination', {}, undefined],
+    ['elimination', { faster: 1.5 }, { faster_seconds: 1.5 }],
   ])('of format %s has the options of that format and no other', (format, change, want) => {
     const other = { double: true, swissRounds: 5, bestOf: '5', champion: ['ag_9'] };
     const d = chosen(

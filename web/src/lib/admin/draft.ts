@@ -77,6 +77,8 @@ export interface Draft {
   maxTokens: number;
   /** Answers over maxTokens get no points. */
   zeroOverTokens: boolean;
+  /** Seconds that each round of an elimination is shorter than the one before. */
+  faster: number;
   /** The highest price of an offer, in USD. */
   maxCost: number;
   canary: number;
@@ -166,6 +168,7 @@ export const emptyDraft = (): Draft => ({
   delay: 30,
   maxTokens: DEFAULT_TOKENS,
   zeroOverTokens: false,
+  faster: 0,
   maxCost: 0,
   canary: 0,
   rules: '',
@@ -300,6 +303,7 @@ function optionsOf(d: Draft): NonNullable<League['format_options']> {
     ...(has(d, 'champion') && d.champion[0] ? { champion: d.champion[0] } : {}),
     ...(d.minutes ? { duration_seconds: d.minutes * 60 } : {}),
     ...(isTournament(d) ? { forfeit_seconds: d.forfeit } : {}),
+    ...(has(d, 'faster_seconds') && d.faster ? { faster_seconds: d.faster } : {}),
     ...(maySpanRounds(d) ? { schedule_starts: d.starts as 'season' | 'round' } : {}),
   };
 }
@@ -444,6 +448,7 @@ export function draftOf(l: League): Draft {
     delay: delay ? Number(delay) : was.delay,
     maxTokens: l.max_tokens || was.maxTokens,
     zeroOverTokens: l.max_tokens_policy === 'zero_points',
+    faster: o?.faster_seconds ?? 0,
     maxCost: l.max_cost_usd ?? 0,
     canary: l.canary ?? 0,
     rules: l.rules.join('\n'),

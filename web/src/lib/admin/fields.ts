@@ -194,6 +194,14 @@ const rows = {
     label: (d) => (isGame(d) ? 'admin.play.limit' : isDebate(d) ? 'admin.form.limit.debate' : 'admin.form.limit'),
     number: { key: 'timeLimit', min: 1, max: limits.time_limit_seconds },
   },
+  faster_seconds: {
+    section: 'play',
+    path: 'format_options.faster_seconds',
+    when: (d) => has(d, 'faster_seconds'),
+    label: 'admin.form.faster',
+    hint: 'admin.form.faster.hint',
+    number: { key: 'faster', min: 0, max: 60, step: 'any' },
+  },
   time_bank_seconds: {
     section: 'play',
     path: 'game.time_bank_seconds',

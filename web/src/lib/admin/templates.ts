@@ -24,10 +24,11 @@ export const TEMPLATES = {
       maxRounds: 20,
       harderEvery: 4, // the last rounds decide
       timeLimit: 30,
+      faster: 2,
       breakSeconds: 5,
       schedule: evenings(5),
     }),
-    fields: ['max_rounds', 'time_limit_seconds', 'break_seconds', 'harder_every', 'min_seats', 'max_seats', 'schedule'],
+    fields: ['max_rounds', 'time_limit_seconds', 'faster_seconds', 'break_seconds', 'harder_every', 'min_seats', 'max_seats', 'schedule'],
   },
   debate: {
     make: (d) => ({

@@ -338,6 +338,8 @@ export const texts = {
   'admin.form.source.generator': 'Generated for every round',
   'admin.form.source.pack': 'From a question pack',
   'admin.form.generator': 'Kind',
+  'admin.form.faster': 'Shorter each round (s)',
+  'admin.form.faster.hint': 'Each round has less time than the one before, down to a third of the first and to 2 s. 0: all have the same.',
   'admin.form.harder': 'Harder every (rounds)',
   'admin.form.harder.hint': 'Difficulty rises by one after so many rounds. 0: it stays.',
   'admin.form.difficulty': 'Difficulty',

@@ -338,6 +338,9 @@ export const texts: Translation<typeof en> = {
   'admin.form.source.generator': 'Nuevas en cada ronda',
   'admin.form.source.pack': 'De un paquete',
   'admin.form.generator': 'Clase',
+  'admin.form.faster': 'Segundos menos cada ronda',
+  'admin.form.faster.hint':
+    'Cada ronda dura menos que la anterior, hasta un tercio de la primera y 2 s como mínimo. 0: todas duran lo mismo.',
   'admin.form.harder': 'Más difícil cada (rondas)',
   'admin.form.harder.hint': 'La dificultad sube uno tras ese número de rondas. 0: no cambia.',
   'admin.form.difficulty': 'Dificultad',

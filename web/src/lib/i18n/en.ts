@@ -474,6 +474,7 @@ export const texts = {
   'rules.swiss.rounds_other': 'A season has {n} rounds.',
   'rules.best_of': 'A meeting is the best of {n} games; draws are played again.',
   'rules.duration': 'A season lasts {time}.',
+  'rules.faster': 'Each round is {s} s shorter than the one before, down to {least} s.',
   'rules.forfeit': 'An agent that isn’t there within {s} seconds forfeits.',
   'rules.judge.exact': 'Correct if the words match; case, articles and punctuation around words do not matter.',
   'rules.judge.choice': 'Correct if it names the right option, by its letter or in words.',

@@ -476,6 +476,7 @@ export const texts: Translation<typeof en> = {
   'rules.swiss.rounds_other': 'Una temporada tiene {n} rondas.',
   'rules.best_of': 'Un encuentro es al mejor de {n} partidas; los empates se repiten.',
   'rules.duration': 'Una temporada dura {time}.',
+  'rules.faster': 'Cada ronda dura {s} s menos que la anterior, hasta {least} s como mínimo.',
   'rules.forfeit': 'Un agente que no se presenta en {s} segundos pierde por incomparecencia.',
   'rules.judge.exact': 'Una respuesta vale si sus palabras son las correctas; no importan mayúsculas, artículos ni puntuación.',
   'rules.judge.choice': 'Una respuesta vale si nombra la opción correcta, con palabras o con su letra.',
