@@ -177,6 +177,26 @@ test('a sealed round shows what agents do, who has locked in, and no code', asyn
   await close();
 });
 
+test('a round that everybody has answered holds its result back for a beat', async (t) => {
+  const own = await recording(t);
+  own.to('m_live_duel', (e) => e.type === 'seat_outcome');
+  const { page, faults, go, settled, close } = await open('', { origin: own.origin });
+  // The clock of the page stands until the test moves it.
+  await page.addInitScript(() => (performance.now = () => window.passed ?? 0));
+  await go('/m/m_live_duel');
+  await settled(`${id('lock-ins')}[data-locked="1"][data-waiting="1"]`);
+  const score = page.locator(`${id('score-a')} .unseen`);
+  own.to('m_live_duel', (e) => e.type === 'round_closed');
+  await page.locator(`${id('lock-ins')}[data-locked="2"]`, { hasText: 'All answers are in' }).waitFor();
+  assert.equal(await score.textContent(), '0');
+  await counted(page.locator(`${id('lane')}[data-view-state="right"]`), 0);
+  await page.evaluate(() => (window.passed = 900));
+  await page.locator(`${id('score-a')} .unseen`, { hasText: '1' }).waitFor();
+  await counted(page.locator(`${id('lane')}[data-view-state="right"]`), 2);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test('what agents call themselves is text', async (t) => {
   const own = await recording(t);
   const [agent] = own.world.agents;

@@ -1,5 +1,7 @@
+import { untrack } from 'svelte';
+import { calm } from '../motion';
 import { momentsOf, type Moment } from './moments';
-import type { Recording } from './recording';
+import { BEAT_MS, type Recording } from './recording';
 import type { MatchState } from './state';
 import { liveTime, type MatchTime } from './time';
 
@@ -30,7 +32,12 @@ export class Playback implements MatchTime {
   readonly #live = liveTime(() => this.#source().state?.delayMs ?? 0);
   readonly state: MatchState | undefined = $derived.by(() => {
     const { state, recording } = this.#source();
-    return this.position === undefined || !state ? state : recording.at(this.position);
+    if (!state) return state;
+    if (this.position !== undefined) return recording.at(this.position);
+    const held = state === recording.head && calm(BEAT_MS) ? recording.heldAt(untrack(() => this.#live.now())) : undefined;
+    if (held === undefined) return state;
+    this.#live.now(); // asks again until it is over
+    return recording.at(held);
   });
   readonly length: number = $derived.by(() => {
     const { state, recording } = this.#source();

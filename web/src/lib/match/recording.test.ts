@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ArenaEvent } from '../api/contract';
 import { applyEvents } from './apply';
 import { momentsOf } from './moments';
-import { Recording } from './recording';
+import { BEAT_MS, Recording } from './recording';
 import { emptyMatch } from './state';
 
 const read = (name: string): ArenaEvent[] =>
@@ -17,6 +17,8 @@ const recordingOf = (events: readonly ArenaEvent[]): Recording => {
   recording.push(events);
   return recording;
 };
+
+const tells = (e: ArenaEvent) => e.type === 'reveal' || e.type === 'round_closed';
 
 /** Positions in no order, each once. */
 const shuffled = (n: number) => Array.from({ length: n + 1 }, (_, i) => (i * 7919) % (n + 1));
@@ -51,11 +53,44 @@ describe.each(['duel', 'table', 'elimination', 'debate', 'vote'])('the recording
       if (last.type === 'round_started') open = true;
       if (last.type === 'round_closed') open = false;
       const pause = recording.offset(p) - recording.offset(p - 1);
-      if (open) expect(pause).toBe(gap);
+      if (open && tells(recording.event(p)!)) expect([gap, BEAT_MS]).toContain(pause);
+      else if (open) expect(pause).toBe(gap);
       else expect(pause).toBeLessThanOrEqual(3_000);
       if (last.type === 'round_closed') expect(pause).toBeGreaterThanOrEqual(1_500);
     }
   });
+});
+
+it('has a beat between the last answer and the reveal, where every seat has answered', () => {
+  const beats = (name: string) => {
+    const recording = recordingOf(read(name));
+    const pauses = Array.from({ length: recording.length }, (_, i) => i + 1)
+      .filter((p) => tells(recording.event(p)!) && !tells(recording.event(p - 1)!))
+      .map((p) => [recording.event(p)!.round, recording.offset(p) - recording.offset(p - 1)]);
+    return pauses.slice(0, 2);
+  };
+  expect(beats('duel')).toEqual([
+    [1, BEAT_MS],
+    [2, BEAT_MS],
+  ]);
+  expect(beats('elimination')).toEqual([
+    [1, 120],
+    [2, 120],
+  ]); // seats that timed out or failed
+  const games = recordingOf(read('game-connect-four'));
+  for (let p = 2; p <= games.length; p++) expect(games.heldAt(Date.parse(games.event(p)!.ts))).toBeUndefined();
+});
+
+it('holds what came after the last answer of a round back for a beat', () => {
+  const log = read('duel');
+  const reveal = log.findIndex((e) => e.type === 'reveal');
+  const answered = Date.parse(log[reveal - 1]!.ts);
+  expect(recordingOf(log.slice(0, reveal)).heldAt(answered)).toBeUndefined();
+  const closed = recordingOf(log.slice(0, reveal + 3)); // the next round is open already
+  expect(closed.heldAt(answered)).toBe(reveal);
+  expect(closed.heldAt(answered + BEAT_MS - 1)).toBe(reveal);
+  expect(closed.heldAt(answered + BEAT_MS)).toBeUndefined();
+  expect(closed.heldAt(answered - 60_000)).toBeUndefined();
 });
 
 it('takes each event once, and grows', () => {

@@ -1,15 +1,17 @@
 import type { ArenaEvent } from '../api/contract';
+import { lockInsOf } from './activity';
 import { applyEvent } from './apply';
 import { isTurn, type Turn } from './moments';
-import type { MatchState } from './state';
+import { lastRound, type MatchState } from './state';
 
 // A match's log that can be played and scrubbed. A position counts events: 0 is
 // before the first one, length is the newest. A snapshot is kept every EVERY
 // events, so that any other state is a few steps of the reducer away.
 //
 // Beside the server's times there is the playback time, in milliseconds from the
-// first event. Within a round it advances as the server's time does; between
-// rounds it shortens long gaps, and every result stays visible for a while.
+// first event. Within a round it advances as the server's time does, with a beat
+// before the reveal; between rounds it shortens long gaps, and every result stays
+// visible for a while.
 
 const EVERY = 128;
 
@@ -17,6 +19,9 @@ const EVERY = 128;
 const PAUSE_MS = 3_000;
 /** The shortest pause after a closed round. */
 const RESULT_MS = 1_500;
+
+/** The shortest time between the last answer of a round and what tells who was right. */
+export const BEAT_MS = 900;
 
 /** A round's place in the log. */
 export interface Chapter {
@@ -33,6 +38,8 @@ export class Recording {
   readonly #events: ArenaEvent[] = [];
   readonly #offsets: number[] = [0];
   readonly #times: number[] = [];
+  /** The position at which all answers of the newest judged round were in. */
+  #allIn = 0;
   readonly chapters: Chapter[] = [];
   readonly turns: Turn[] = [];
   #head: MatchState;
@@ -67,7 +74,15 @@ export class Recording {
     // The server's clock may be set back; playback time never runs backwards.
     const at = Math.max(Date.parse(e.ts) || 0, this.#times.at(-1) ?? 0);
     const gap = last ? at - this.#times.at(-1)! : 0;
-    const pause = last?.type === 'round_closed' ? Math.max(RESULT_MS, Math.min(gap, PAUSE_MS)) : this.#open ? gap : Math.min(gap, PAUSE_MS);
+    const reveals = (e.type === 'reveal' || e.type === 'round_closed') && isAllIn(before);
+    if (reveals) this.#allIn = this.length;
+    const pause = reveals
+      ? Math.max(BEAT_MS, gap)
+      : last?.type === 'round_closed'
+        ? Math.max(RESULT_MS, Math.min(gap, PAUSE_MS))
+        : this.#open
+          ? gap
+          : Math.min(gap, PAUSE_MS);
     this.#offsets.push(this.#offsets.at(-1)! + pause);
     this.#times.push(at);
     this.#events.push(e);
@@ -98,6 +113,12 @@ export class Recording {
     for (let i = from; i < to; i++) state = applyEvent(state, this.#events[i]!);
     this.#near = { position: to, state };
     return state;
+  }
+
+  /** The position that is shown live for a beat after the last answer of a round, at a time of the server. */
+  heldAt(now: number): number | undefined {
+    const left = (this.#times[this.#allIn - 1] ?? 0) + BEAT_MS - now;
+    return left > 0 && left <= BEAT_MS ? this.#allIn : undefined; // times in a file may be in the future
   }
 
   /** The last event at a position. */
@@ -149,6 +170,14 @@ export class Recording {
     const next = this.chapters[chapter + 1];
     return [this.offset(this.chapters[chapter]!.from), this.offset(next ? next.from : this.length)];
   }
+}
+
+/** Whether every seat has answered a round that is about to be judged. A move and a speech before the end of its half are not. */
+function isAllIn(m: MatchState): boolean {
+  const round = lastRound(m);
+  if (!round || round.revealed || round.turn || (round.debate && !round.debate.closes)) return false;
+  const locks = lockInsOf(m, round);
+  return !!locks && locks.locked.length === locks.total;
 }
 
 /** How many of 0 … n-1 come before the first that is not so; those that are so come first. */
