@@ -1,9 +1,7 @@
 package api
 
 import (
-	"cmp"
 	"context"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -14,14 +12,12 @@ import (
 
 // The sizes of the lobby.
 const (
-	lobbyLive    = 32
-	lobbyNext    = 20
-	lobbyRecent  = 12
-	lobbyUpsets  = 3
-	lobbyMovers  = 6
-	upsetsLooked = 100
-	// upsetChance is what the winner of an upset may have been given at most.
-	upsetChance = 0.4
+	lobbyLive   = 32
+	lobbyNext   = 20
+	lobbyRecent = 12
+	lobbyUpsets = 3
+	lobbyMovers = 6
+	lobbyLooked = 100 // matches, for upsets
 )
 
 // highlightsKept is how old what changes slowly in the lobby may be.
@@ -52,7 +48,7 @@ type lobbyView struct {
 	Recent  []matchView                          `json:"recent" doc:"Finished matches, newest first, at most 12."`
 	Ratings map[string]map[string]arena.MilliElo `json:"ratings" doc:"Of the agents in live matches, by league and agent."`
 	Leagues []lobbyLeagueView                    `json:"leagues"`
-	Upsets  []upsetView                          `json:"upsets" doc:"Rated duels among the last 100 matches that the weaker one won, the least likely first."`
+	Upsets  []upsetView                          `json:"upsets" doc:"Rated duels among the last 100 matches that the lower rated agent won beyond the error of the ratings, the least likely first."`
 	Movers  []moverView                          `json:"movers" doc:"The largest rating changes within a day."`
 	Banner  bannerView                           `json:"banner"`
 }
@@ -168,11 +164,15 @@ func (h *lobbyHandlers) fillHighlights(ctx context.Context, v *lobbyView) (podiu
 		if err != nil {
 			return nil, err
 		}
-		matches, _, err := h.visible.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchFinished}}, arena.Page{Limit: upsetsLooked})
+		matches, _, err := h.visible.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchFinished}}, arena.Page{Limit: lobbyLooked})
 		if err != nil {
 			return nil, err
 		}
-		kept.at, kept.podiums, kept.movers, kept.upsets = now, podiums, movers, h.upsets(matches)
+		upsets, err := h.upsets(ctx, matches)
+		if err != nil {
+			return nil, err
+		}
+		kept.at, kept.podiums, kept.movers, kept.upsets = now, podiums, movers, upsets
 	}
 	v.Upsets, v.Movers = kept.upsets, []moverView{}
 	for _, m := range kept.movers {
@@ -183,23 +183,18 @@ func (h *lobbyHandlers) fillHighlights(ctx context.Context, v *lobbyView) (podiu
 	return kept.podiums, nil
 }
 
-// upsets returns the rated duels that the weaker agent won, the least likely first.
-func (h *lobbyHandlers) upsets(matches []visibility.Match) []upsetView {
-	found := []upsetView{}
+// upsets returns the upsets among matches, the least likely first.
+func (h *lobbyHandlers) upsets(ctx context.Context, matches []visibility.Match) ([]upsetView, error) {
+	var won []wonMatch
 	for _, m := range matches {
-		if len(m.Seats) != 2 || m.Seats[0].Delta == nil || m.Seats[1].Delta == nil || m.Seats[0].Place == m.Seats[1].Place {
-			continue
-		}
-		winner, loser := m.Seats[0], m.Seats[1]
-		if loser.Place == 1 {
-			winner, loser = loser, winner
-		}
-		gap := float64(loser.Before-winner.Before) / 1000
-		chance := 1 / (1 + math.Pow(10, gap/400)) // Elo: docs/rules.md, section 7
-		if chance <= upsetChance {
-			found = append(found, upsetView{Match: h.matches.one(m), Winner: winner.AgentID, Chance: math.Round(chance*1000) / 1000})
+		if w, ok := newWonMatch(m); ok {
+			won = append(won, w)
 		}
 	}
-	slices.SortStableFunc(found, func(x, y upsetView) int { return cmp.Compare(x.Chance, y.Chance) })
-	return found[:min(len(found), lobbyUpsets)]
+	found, err := upsetsOf(ctx, h.rows, won)
+	views := []upsetView{}
+	for _, u := range found[:min(len(found), lobbyUpsets)] {
+		views = append(views, upsetView{Match: h.matches.one(u.Match), Winner: u.seats[0].AgentID, Chance: u.chance})
+	}
+	return views, err
 }

@@ -4,10 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/quota"
-	"github.com/agora-arena/arena/visibility"
-	"github.com/agora-arena/arena/visibility/visibilitytest"
 )
 
 // A challenge is an unrated match at once, between agents that are there for
@@ -51,35 +48,6 @@ func TestAPI_challenge(t *testing.T) {
 	}
 	if log := string(w.do("GET", "/v1/admin/audit?find=challenge", w.admin, nil).is(200).body); strings.Count(log, `"action":"challenge"`) != 3 {
 		t.Errorf("the audit log: %s", log)
-	}
-}
-
-// An upset is a rated duel whose winner was given less than two in five; the
-// least likely stands first.
-func TestAPI_upsets(t *testing.T) {
-	t.Parallel()
-	moved := new(arena.MilliElo(20_000))
-	duel := func(id string, winner, loser arena.MilliElo, delta *arena.MilliElo) arena.Match {
-		return arena.Match{ID: id, Status: arena.MatchFinished, Seats: []arena.Seat{
-			{AgentID: "ag_l", Place: 2, Before: loser, Delta: delta}, {AgentID: "ag_w", Place: 1, Before: winner, Delta: delta},
-		}}
-	}
-	draw := duel("m_draw", 1_400_000, 1_600_000, moved)
-	draw.Seats[0].Place = 1
-	var matches []visibility.Match
-	for _, m := range []arena.Match{
-		duel("m_expected", 1_600_000, 1_400_000, moved), duel("m_even", 1_480_000, 1_500_000, moved), duel("m_unrated", 1_400_000, 1_600_000, nil), draw,
-		duel("m_small", 1_400_000, 1_500_000, moved), duel("m_great", 1_200_000, 1_600_000, moved),
-	} {
-		matches = append(matches, visibilitytest.Match(m))
-	}
-	found := newAPI(t, testOptions(t)).lobby.upsets(matches)
-	var got []string
-	for _, u := range found {
-		got = append(got, u.Match.MatchID+" "+u.Winner)
-	}
-	if strings.Join(got, ", ") != "m_great ag_w, m_small ag_w" || found[0].Chance != 0.091 {
-		t.Errorf("%v, chance %v", got, found[0].Chance)
 	}
 }
 

@@ -3,12 +3,10 @@ package api
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/scoring"
 	"github.com/agora-arena/arena/visibility"
 )
 
@@ -22,7 +20,7 @@ const (
 
 	recapMatches    = 500 // the last ones of a day or season
 	recapPage       = 100
-	recapLooked     = 20                 // duels that are read for an upset or a comeback
+	recapLooked     = 20                 // duels that are read for a comeback
 	comebackLeast   = 2 * arena.OnePoint // behind
 	perfectLeast    = 5                  // rounds
 	standingLeast   = 4                  // seats of an elimination
@@ -207,21 +205,6 @@ func (h *recapHandlers) recap(ctx context.Context, matches []visibility.Match) (
 	return v, nil
 }
 
-// wonMatch is a match that one agent won.
-type wonMatch struct {
-	visibility.Match
-	seats []arena.Seat // the winner first, then by place and points
-}
-
-func newWonMatch(m visibility.Match) (w wonMatch, ok bool) {
-	seats := slices.Clone(m.Seats)
-	slices.SortStableFunc(seats, func(x, y arena.Seat) int {
-		return cmp.Or(cmp.Compare(x.Place, y.Place), cmp.Compare(y.Points, x.Points))
-	})
-	ok = len(seats) > 1 && seats[0].Place == 1 && seats[1].Place > 1
-	return wonMatch{Match: m, seats: seats}, ok
-}
-
 func (w wonMatch) ahead() arena.Points { return w.seats[0].Points - w.seats[1].Points }
 
 // asks reports whether the rounds of a match are questions with a point at most for
@@ -236,40 +219,15 @@ func (w wonMatch) moment(kind string) momentView {
 	return v
 }
 
-// upset chooses the rated duel that the lower rated agent won against the largest
-// difference. The difference must exceed the error of the two ratings.
+// upset chooses the least likely upset.
 func (h *recapHandlers) upset(ctx context.Context, won []wonMatch) (v momentView, ok bool, err error) {
-	gap := func(w wonMatch) arena.MilliElo { return w.seats[1].Before - w.seats[0].Before }
-	var duels []wonMatch
-	var ids []string
-	for _, w := range won {
-		if len(w.seats) == 2 && w.seats[0].Delta != nil && w.seats[1].Delta != nil && gap(w) > 0 {
-			duels = append(duels, w)
-		}
-	}
-	slices.SortStableFunc(duels, func(x, y wonMatch) int { return cmp.Compare(gap(y), gap(x)) })
-	duels = duels[:min(len(duels), recapLooked)]
-	for _, w := range duels {
-		ids = append(ids, w.ID)
-	}
-	changes, err := h.rows.Ratings.ChangesIn(ctx, ids...)
-	if err != nil {
+	found, err := upsetsOf(ctx, h.rows, won)
+	if err != nil || len(found) == 0 {
 		return v, false, err
 	}
-	for _, w := range duels {
-		variance := 0.0
-		for _, c := range changes[w.ID] {
-			variance += math.Pow(scoring.Spread(c.Matches-1), 2)
-		}
-		elo := float64(gap(w)) / 1000
-		if len(changes[w.ID]) != 2 || elo <= math.Sqrt(variance) {
-			continue
-		}
-		v = w.moment(momentUpset)
-		v.Chance = new(math.Round(1000/(1+math.Pow(10, elo/scoring.Scale))) / 1000)
-		return v, true, nil
-	}
-	return v, false, nil
+	v = found[0].moment(momentUpset)
+	v.Chance = &found[0].chance
+	return v, true, nil
 }
 
 // comeback chooses the winner that was furthest behind after a round, among the duels

@@ -123,6 +123,10 @@ func TestAPI_recap(t *testing.T) {
 		r.at("moments.0.kind") != "upset" || r.at("moments.0.chance") != 0.004 || r.at("moments.0.agents.0.agent_id") != a {
 		t.Errorf("the last day: %s", r.body)
 	}
+	lobby := w.do("GET", "/v1/lobby", "", nil).is(200)
+	if upsets := lobby.at("upsets").([]any); len(upsets) != 1 || lobby.at("upsets.0.match.match_id") != id || lobby.at("upsets.0.winner") != a || lobby.at("upsets.0.chance") != 0.004 {
+		t.Errorf("the lobby: %v", upsets)
+	}
 	if got := r.header.Get("Cache-Control"); got != "public, max-age=60" {
 		t.Errorf("Cache-Control %q", got)
 	}

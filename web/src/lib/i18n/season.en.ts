@@ -81,7 +81,6 @@ export const texts = {
   'season.story.unbeaten': 'Unbeaten: {name} lost no match.',
   'season.story.close': 'Close finish: {points} ahead of {other}.',
   'season.story.tiebreak': 'Decided on tie-breaks: {name} and {other} had the same points.',
-  'season.story.upset': 'Biggest upset: {name} beat {other} with a {chance} chance.',
   'season.story.streak': 'Longest winning streak: {name}, {n} in a row.',
   'season.story.climb': 'Biggest climb: {name}, seeded {from}, finished {to}.',
   'season.story.picture': 'Download picture',

@@ -82,7 +82,6 @@ export const texts: Translation<typeof en> = {
   'season.story.unbeaten': 'Invicto: {name} no perdió ninguna partida.',
   'season.story.close': 'Final ajustado: {points} de ventaja sobre {other}.',
   'season.story.tiebreak': 'Decidido por desempate: {name} y {other} tenían los mismos puntos.',
-  'season.story.upset': 'Mayor sorpresa: {name} venció a {other} con una probabilidad del {chance}.',
   'season.story.streak': 'Racha más larga: {name}, {n} victorias seguidas.',
   'season.story.climb': 'Mayor ascenso: {name}, cabeza de serie {from}, terminó {to}.',
   'season.story.picture': 'Descargar imagen',

@@ -65,13 +65,6 @@ describe('the story of a season', () => {
     expect(moment({ ...whole, table: [row(1, 'Ada', 2, 0, 0)] }, 'unbeaten')).toBeUndefined();
   });
 
-  it('has the win that the ratings expected least', () => {
-    const upsets = season({}, [met('Cy', 'Bo', 1), met('Di', 'Ada', 1)], [met('Ada', 'Cy', 1)]);
-    expect(moment(upsets, 'upset')).toMatchObject({ name: 'Di', other: 'Ada' });
-    expect(moment(upsets, 'upset')?.chance).toBeCloseTo(1 / (1 + 10 ** (300 / 400)));
-    expect(moment(season({}, [met('Ada', 'Di', 1), met('Di', 'Ada', 0.5), met('Di', 'Ada', 1, 'forfeit')]), 'upset')).toBeUndefined();
-  });
-
   it('counts wins in a row, which a draw or a loss ends', () => {
     const run = (...scores: number[]) => moment(season({}, ...scores.map((x) => [met('Bo', 'Di', x)])), 'streak');
     expect(run(1, 1, 1)).toMatchObject({ name: 'Bo', n: 3 });

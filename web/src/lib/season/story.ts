@@ -5,7 +5,7 @@ import { hasBracket, isTournament } from './season';
 // The story of a finished season: who won it and its best moments, from its
 // table and pairings alone. Pure.
 
-export type MomentKind = 'final' | 'unbeaten' | 'close' | 'tiebreak' | 'upset' | 'streak' | 'climb';
+export type MomentKind = 'final' | 'unbeaten' | 'close' | 'tiebreak' | 'streak' | 'climb';
 
 /** One moment. Which fields it has depends on its kind. */
 export interface SeasonMoment {
@@ -17,8 +17,6 @@ export interface SeasonMoment {
   readonly match?: string;
   /** final: how it ended for the winner of the season. */
   readonly score?: number;
-  /** upset: the expected score of the winner, 0 to 1. */
-  readonly chance?: number;
   /** streak: wins. close: points between the first two. */
   readonly n?: number;
   /** climb: the seed, 1 for the highest rating, and the final rank. */
@@ -36,8 +34,6 @@ export interface SeasonStory {
   readonly moments: readonly SeasonMoment[];
 }
 
-/** A win with at most this expected score is an upset. */
-const UPSET = 0.4;
 /** Fewer wins in a row are no streak. */
 const STREAK = 3;
 /** Fewer places are no climb. */
@@ -66,7 +62,6 @@ export function storyOf(s: WholeSeason): SeasonStory | undefined {
   const shared = s.table.filter((r) => r.rank === winner.rank).length;
   const moments = [
     ...(shared === 1 ? [final(meetings, winner), unbeaten(winner), finish(s, winner, second)] : []),
-    upset(s, meetings),
     streak(meetings),
     climb(s),
   ].filter((m) => m !== undefined);
@@ -99,20 +94,6 @@ function finish(s: WholeSeason, first: TableRow, second: TableRow | undefined): 
   const n = first.score - second.score;
   if (n > CLOSE || n < 0) return undefined;
   return { kind: n === 0 ? 'tiebreak' : 'close', agent: first.agent_id, name: first.name, other: second.name, n };
-}
-
-/** The win that the ratings at the start of the season expected least. */
-function upset(s: WholeSeason, meetings: readonly Meeting[]): SeasonMoment | undefined {
-  const ratings = new Map(s.entrants.map((e) => [e.agent_id, e.rating]));
-  let least: SeasonMoment | undefined;
-  for (const m of meetings) {
-    const [won, lost] = m.sides;
-    const [own, other] = [ratings.get(won.id), ratings.get(lost.id)];
-    if (won.score === lost.score || own === undefined || other === undefined) continue;
-    const chance = expected(own, other);
-    if (chance <= (least?.chance ?? UPSET)) least = { kind: 'upset', agent: won.id, name: won.name, other: lost.name, chance, ...link(m) };
-  }
-  return least;
 }
 
 /** The most wins in a row. Of equals the first to reach them. */
