@@ -1,5 +1,4 @@
 import type { Pairing, TableRow, WholeSeason } from '../api/contract';
-import { expected } from '../rating';
 import { hasBracket, isTournament } from './season';
 
 // The story of a finished season: who won it and its best moments, from its
