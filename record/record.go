@@ -44,7 +44,7 @@ type Match struct {
 	Judge       arena.JudgeSpec  `json:"judge"`
 	ScoreMode   string           `json:"score_mode"`
 	TimeLimitMS int64            `json:"time_limit_ms"` // of the first round; round_started has that of each
-	TotalRounds *int             `json:"total_rounds"` // null: open end
+	TotalRounds *int             `json:"total_rounds"`  // null: open end
 	StartedAt   string           `json:"started_at"`
 	FinishedAt  string           `json:"finished_at"`
 
