@@ -185,13 +185,7 @@ func (h *lobbyHandlers) fillHighlights(ctx context.Context, v *lobbyView) (podiu
 
 // upsets returns the upsets among matches, the least likely first.
 func (h *lobbyHandlers) upsets(ctx context.Context, matches []visibility.Match) ([]upsetView, error) {
-	var won []wonMatch
-	for _, m := range matches {
-		if w, ok := newWonMatch(m); ok {
-			won = append(won, w)
-		}
-	}
-	found, err := upsetsOf(ctx, h.rows, won)
+	found, err := upsetsOf(ctx, h.rows, wonMatches(matches))
 	views := []upsetView{}
 	for _, u := range found[:min(len(found), lobbyUpsets)] {
 		views = append(views, upsetView{Match: h.matches.one(u.Match), Winner: u.seats[0].AgentID, Chance: u.chance})

@@ -186,12 +186,7 @@ func (h *recapHandlers) finished(ctx context.Context, f arena.MatchFilter) (all 
 // recap chooses the moments of matches, which are in the order of finished.
 func (h *recapHandlers) recap(ctx context.Context, matches []visibility.Match) (recapView, error) {
 	v := recapView{Matches: len(matches), Moments: []momentView{}}
-	var won []wonMatch
-	for _, m := range matches {
-		if w, ok := newWonMatch(m); ok {
-			won = append(won, w)
-		}
-	}
+	won := wonMatches(matches)
 	for _, choose := range []func(context.Context, []wonMatch) (momentView, bool, error){h.upset, h.comeback, perfect, h.lastStanding, closest} {
 		found, ok, err := choose(ctx, won)
 		if err != nil {

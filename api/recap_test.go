@@ -37,9 +37,7 @@ func TestRecap_rules(t *testing.T) {
 		wonBy("m_far", 5, duel, 3500, 2000), wonBy("m_one", 8, duel, 5000, 4000), wonBy("m_half", 5, duel, 4000, 3500), wonBy("m_long", 7, duel, 4000, 3500),
 		wonBy("m_small", 9, out, 8000, 7000, 0), wonBy("m_quick", 4, out, 4000, 3000, 0, 0), wonBy("m_last", 5, out, 4000, 4000, 0, 0),
 	} {
-		if w, ok := newWonMatch(m); ok {
-			won = append(won, w)
-		}
+		won = append(won, wonMatches([]visibility.Match{m})...)
 	}
 	h := &recapHandlers{visible: closedAt{seq: 77}}
 	for want, rule := range map[string]func(context.Context, []wonMatch) (momentView, bool, error){
@@ -61,8 +59,7 @@ func TestRecap_comeback(t *testing.T) {
 	h := &recapHandlers{visible: closedAt{seq: 40, rounds: map[string]string{"m_a": "LLWWWW", "m_b": "LLLWWWW", "m_c": "LWLWWW"}}}
 	var won []wonMatch
 	for _, id := range []string{"m_c", "m_a", "m_b", "m_a"} {
-		w, _ := newWonMatch(wonBy(id, 7, arena.FormatLadder, 4000, 3000))
-		won = append(won, w)
+		won = append(won, wonMatches([]visibility.Match{wonBy(id, 7, arena.FormatLadder, 4000, 3000)})...)
 	}
 	v, ok, err := h.comeback(t.Context(), won)
 	if err != nil || !ok || v.MatchID != "m_b" || v.Round != 3 || v.Seq != 40 || *v.Behind != 3*arena.OnePoint || v.Agents[0].AgentID != "ag_0" {

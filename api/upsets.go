@@ -17,13 +17,18 @@ type wonMatch struct {
 	seats []arena.Seat // the winner first, then by place and points
 }
 
-func newWonMatch(m visibility.Match) (w wonMatch, ok bool) {
-	seats := slices.Clone(m.Seats)
-	slices.SortStableFunc(seats, func(x, y arena.Seat) int {
-		return cmp.Or(cmp.Compare(x.Place, y.Place), cmp.Compare(y.Points, x.Points))
-	})
-	ok = len(seats) > 1 && seats[0].Place == 1 && seats[1].Place > 1
-	return wonMatch{Match: m, seats: seats}, ok
+// wonMatches returns the matches that one agent won, in their order.
+func wonMatches(matches []visibility.Match) (won []wonMatch) {
+	for _, m := range matches {
+		seats := slices.Clone(m.Seats)
+		slices.SortStableFunc(seats, func(x, y arena.Seat) int {
+			return cmp.Or(cmp.Compare(x.Place, y.Place), cmp.Compare(y.Points, x.Points))
+		})
+		if len(seats) > 1 && seats[0].Place == 1 && seats[1].Place > 1 {
+			won = append(won, wonMatch{Match: m, seats: seats})
+		}
+	}
+	return won
 }
 
 // upset is a rated duel that the lower rated agent won although the difference exceeds

@@ -92,8 +92,8 @@ func (t *tick) gatheringDue(ctx context.Context, s *season, scheduled bool) (now
 	return !at.After(t.now), at, nil
 }
 
-// lateAgents is how long an occurrence waits for agents before it is over without them:
-// long enough for an agent that restarts, and for those of a node that does.
+// lateAgents is how long an occurrence waits for agents before it is over without them.
+// Agents come back within that time when they, or a node, restart.
 const lateAgents = 10 * time.Minute
 
 // occurrence reports whether an occurrence of the league's schedule has come and is

@@ -5,7 +5,7 @@ import type { Round } from './state';
 // the reader and the agents were right in the rounds that the reader answered.
 
 export interface Guesses {
-  /** The first guess; a day later all begins anew. */
+  /** When the first guess was made; the score starts over a day later. */
   readonly since: number;
   readonly right: number;
   readonly of: number;

@@ -7,7 +7,7 @@ import type { Round } from './state';
 // happens. The page of a match offers them; other views of a match have none.
 
 export class Guessing {
-  // By the clock of the browser: that of the arena is not known before its first answer.
+  // The browser's clock: the arena's is unknown before its first answer.
   score = $state.raw<Guesses>(read(Date.now()));
   /** How many spectators gave each answer to a round that has closed. */
   crowd = $state.raw<{ readonly key: string; readonly answers: Readonly<Record<string, number>> }>();
@@ -47,7 +47,7 @@ export class Guessing {
     void api.guess(this.#match, round.no, letterOf(i)).catch(() => undefined); // it counts here without the others
   }
 
-  /** Judges the guess on a round that has closed, and reads those of the others. */
+  /** Judges the guess on a round that has closed, and reads what the crowd guessed. */
   see(round: Round | undefined): void {
     if (!round?.closedAt || !round.revealed || !this.letter(round)) return;
     const key = keyOf(this.#match, round.no);
