@@ -185,6 +185,7 @@ type Engine struct {
 	played   []played // lately, in the order of their ends
 
 	mayHaveLost atomic.Bool // the storage was unavailable: another one may have taken over
+	losses      sync.Mutex  // held while logs are compared
 
 	lastTick      atomic.Pointer[time.Time] // of the heartbeat
 	unavailableAt atomic.Pointer[time.Time] // when the storage was last unavailable
@@ -312,7 +313,11 @@ func (e *Engine) claim(ctx context.Context) (more bool) {
 		return false
 	}
 	asked := e.o.Now()
-	claimed, err := e.o.Store.ClaimMatches(ctx, e.o.Node, e.o.LeaseTTL, limit, e.plays)
+	var claimed []arena.Match
+	err := e.findLosses(ctx)
+	if err == nil {
+		claimed, err = e.o.Store.ClaimMatches(ctx, e.o.Node, e.o.LeaseTTL, limit, e.plays)
+	}
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

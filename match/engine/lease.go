@@ -202,10 +202,8 @@ func (e *Engine) renew(ctx context.Context, runs []*matchRun) renewal {
 	if n.err = err; err != nil {
 		return n
 	}
-	if e.mayHaveLost.Swap(false) {
-		if n.err = e.findLosses(ctx); n.err != nil {
-			return n // applyRenewal has it done again
-		}
+	if n.err = e.findLosses(ctx); n.err != nil {
+		return n
 	}
 	n.held = make(map[arena.Lease]bool, len(held))
 	for _, l := range held {

@@ -27,10 +27,21 @@ func (e *Engine) remember(mr *matchRun) {
 	e.played = append(e.played, played{mr.m.ID, mr.m.League, mr.published.Load(), now.Add(remembered)})
 }
 
-// findLosses compares the logs of this node's matches with the database, and reports
-// the matches that lost events. Those that it plays are given back, and continue from
-// what is stored.
-func (e *Engine) findLosses(ctx context.Context) error {
+// findLosses compares the logs of this node's matches with the database if it was
+// unavailable since the last time, and reports the matches that lost events. Those that
+// the node plays are given back, and continue from what is stored. It comes before a
+// claim: a match that this node starts again soon has as many events as it had.
+func (e *Engine) findLosses(ctx context.Context) (err error) {
+	e.losses.Lock() // a claim waits for what a heartbeat has begun
+	defer e.losses.Unlock()
+	if !e.mayHaveLost.Swap(false) {
+		return nil
+	}
+	defer func() {
+		if err != nil {
+			e.mayHaveLost.Store(true)
+		}
+	}()
 	type known struct {
 		league string
 		seq    int64

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/testwait"
@@ -65,6 +66,23 @@ func (r rows) putBack() {
 	r.each("DELETE FROM main.TABLE", "INSERT INTO main.TABLE SELECT * FROM kept_TABLE")
 }
 
+// lateRenewals keeps a node that plays nothing from renewing leases.
+type lateRenewals struct {
+	engine.Store
+	until chan struct{}
+}
+
+func (l lateRenewals) RenewLeases(ctx context.Context, node string, ids []string, ttl time.Duration) ([]arena.Lease, error) {
+	if len(ids) == 0 {
+		select {
+		case <-l.until:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return l.Store.RenewLeases(ctx, node, ids, ttl)
+}
+
 // A failover that loses the last seconds voids no match: the node names the matches
 // that lost events, and they run again from what is stored. Threat C5.
 func TestEngine_LostCommits(t *testing.T) {
@@ -87,7 +105,8 @@ func TestEngine_LostCommits(t *testing.T) {
 			r.db.SetMaxOpenConns(1) // which has the kept rows
 			x, log := newFrail(b, fault{}), &lines{}
 			id := b.match()
-			b.node("n1", lively, x.use, func(o *engine.Options) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) })
+			late := lateRenewals{x, make(chan struct{})} // a claim comes first
+			b.node("n1", lively, x.use, func(o *engine.Options) { o.Store = late }, func(o *engine.Options) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) })
 			asked := func(round, times int) func() bool {
 				return func() bool { return count(b.asked, func(a arena.Attempt) bool { return a.Round == round }) == times }
 			}
@@ -115,6 +134,7 @@ func TestEngine_LostCommits(t *testing.T) {
 				close(third)
 			}
 			m, _ := b.over(id)
+			close(late.until)
 			if m.Status != arena.MatchFinished || m.Lease.Epoch < 2 {
 				t.Errorf("the match is %s (%s) at epoch %d", m.Status, m.VoidReason, m.Lease.Epoch)
 			}
