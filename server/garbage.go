@@ -14,7 +14,8 @@ import (
 const spareGarbage = 32 << 20
 
 // TuneCollector applies spareGarbage from the next collection on, unless the
-// operator has set GOGC.
+// operator has set GOGC. It is for when a node has started: the garbage of a start
+// would lie between what stays, and keep its pages from the system.
 func TuneCollector() {
 	if os.Getenv("GOGC") == "" {
 		afterCollection(100)

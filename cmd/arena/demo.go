@@ -95,6 +95,7 @@ func (c *DemoCmd) Run(app *App) (err error) {
 	if err != nil {
 		return err
 	}
+	server.TuneCollector()
 	ctx, cancel := context.WithCancelCause(app.Ctx)
 	defer cancel(nil)
 	served := make(chan error, 1)

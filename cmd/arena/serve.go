@@ -46,6 +46,7 @@ func (c *ServeCmd) Run(app *App) error {
 	if err != nil {
 		return err
 	}
+	server.TuneCollector()
 	if secret, made := s.AdminToken(); made {
 		_, _ = fmt.Fprintf(app.Stdout, "admin token (shown only now): %s\nadmin page: %s\n", secret, s.URL()+adminPath)
 	}

@@ -41,12 +41,15 @@ var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x
 // that opens it is often a part of the prompt and missing in the text.
 var reasoning = regexp.MustCompile(`(?i)</(?:think|thinking|thought|reasoning|reflection)>`)
 
+// lineEnds makes every end of a line a newline, and removes byte order marks.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "")
+
 // Clean returns a text without terminal escape codes, without the reasoning
 // before its answer, and without a code fence around all of it.
 func Clean(text string) string {
 	text = strings.ToValidUTF8(text[max(0, len(text)-MaxText):], "")
 	text = escapes.ReplaceAllString(text, "")
-	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "").Replace(text)
+	text = lineEnds.Replace(text)
 	if ends := reasoning.FindAllStringIndex(text, -1); len(ends) > 0 {
 		text = text[ends[len(ends)-1][1]:]
 	}
