@@ -19,17 +19,15 @@ const maxPrompt = 64 << 10
 
 // JoinCmd is `arena join`.
 type JoinCmd struct {
-	Arena      string   `arg:"" optional:"" placeholder:"URL" help:"The arena (ARENA_URL, else the current context, else http://127.0.0.1:8080)."`
-	Exec       string   `xor:"source" placeholder:"CMD" help:"Answer with this program: the prompt is its input, its ANSWER line or last line the answer."`
-	Model      string   `xor:"source" placeholder:"NAME" help:"Answer with this language model. A new agent declares it, and leaderboards show it."`
-	API        string   `name:"api" default:"chat" enum:"chat,responses,anthropic" help:"API of --model: ${enum}. The first two are OpenAI's, chat is also that of most other endpoints."`
-	BaseURL    string   `name:"base-url" placeholder:"URL" help:"Endpoint of --model (https://api.openai.com/v1, or https://api.anthropic.com/v1). Its key is read from OPENAI_API_KEY, or ANTHROPIC_API_KEY."`
+	Arena string `arg:"" optional:"" placeholder:"URL" help:"The arena (ARENA_URL, else the current context, else http://127.0.0.1:8080)."`
+	Exec  string `xor:"source" placeholder:"CMD" help:"Answer with this program: the prompt is its input, its ANSWER line or last line the answer."`
+	Model string `xor:"source" placeholder:"NAME" help:"Answer with this language model. A new agent declares it, and leaderboards show it."`
+	SourceFlags
 	Endpoint   string   `name:"url" xor:"source" placeholder:"URL" help:"Answer with this AAP endpoint on this machine."`
 	League     []string `placeholder:"SLUG" sep:"," help:"Enter this league; repeatable. Without it: every league that anyone may enter."`
 	Name       string   `placeholder:"NAME" help:"Name of the agent. Without it: the name of the program or model, and five random characters."`
 	Matches    int      `placeholder:"N" help:"Stop after N finished matches."`
 	PerDay     int      `placeholder:"N" help:"Pause the agent until the next day after N matches."`
-	Prompt     string   `placeholder:"FILE" help:"Replaces the instructions before each task, for --exec and --model."`
 	NoTest     bool     `help:"Ask no test question before the first match, for a program that understands only the tasks of its league."`
 	Key        string   `placeholder:"KEY" help:"Key of an agent that is registered already (ARENA_AGENT_KEY)."`
 	OwnerToken string   `placeholder:"TOKEN" help:"Token of an owner that exists (ARENA_TOKEN, else, for a new agent, the token of arena login). Without it: sign up; an invitation is read from ARENA_INVITE."`
@@ -94,18 +92,54 @@ func (c *JoinCmd) Run(app *App) error {
 	})
 }
 
+// SourceFlags are how programs and language models are asked.
+type SourceFlags struct {
+	API     string `name:"api" default:"chat" enum:"chat,responses,anthropic" help:"API of a model: ${enum}. The first two are OpenAI's, chat is also that of most other endpoints."`
+	BaseURL string `name:"base-url" placeholder:"URL" help:"Endpoint of a model (https://api.openai.com/v1, or https://api.anthropic.com/v1). Its key is read from OPENAI_API_KEY, or ANTHROPIC_API_KEY."`
+	Prompt  string `placeholder:"FILE" help:"Replaces the instructions before each task, for programs and models."`
+}
+
+// instructions returns the text of --prompt, "" without one.
+func (f SourceFlags) instructions() (string, error) {
+	if f.Prompt == "" {
+		return "", nil
+	}
+	text, err := readPrompt(f.Prompt)
+	if err != nil {
+		return "", fmt.Errorf("--prompt: %w", err)
+	}
+	return text, nil
+}
+
+// command returns the source of a program.
+func (f SourceFlags) command(app *App, line string) (join.Source, error) {
+	prompt, err := f.instructions()
+	if err != nil {
+		return nil, err
+	}
+	command, err := join.NewCommand(line, prompt, app.Environ)
+	if err != nil {
+		return nil, err
+	}
+	if name := command.Stray(); name != "" {
+		_, _ = fmt.Fprintf(app.Stderr, "arena: warning: the command runs in an empty folder and will not find %q there: write its whole path\n", name)
+	}
+	return command, nil
+}
+
+// model returns the source of a language model.
+func (f SourceFlags) model(app *App, name string) (join.Source, error) {
+	prompt, err := f.instructions()
+	if err != nil {
+		return nil, err
+	}
+	return join.NewModel(name, f.API, f.BaseURL, app.Getenv, prompt)
+}
+
 // source returns what answers the tasks.
 func (c *JoinCmd) source(app *App) (join.Source, error) {
-	prompt := ""
-	if c.Prompt != "" {
-		if c.Endpoint != "" {
-			return nil, errors.New("--prompt has no meaning with --url")
-		}
-		data, err := readPrompt(c.Prompt)
-		if err != nil {
-			return nil, fmt.Errorf("--prompt: %w", err)
-		}
-		prompt = data
+	if c.Prompt != "" && c.Endpoint != "" {
+		return nil, errors.New("--prompt has no meaning with --url")
 	}
 	if c.BaseURL != "" && c.Model == "" {
 		return nil, errors.New("--base-url needs --model")
@@ -115,16 +149,9 @@ func (c *JoinCmd) source(app *App) (join.Source, error) {
 	}
 	switch {
 	case c.Exec != "":
-		command, err := join.NewCommand(c.Exec, prompt, app.Environ)
-		if err != nil {
-			return nil, err
-		}
-		if name := command.Stray(); name != "" {
-			_, _ = fmt.Fprintf(app.Stderr, "arena: warning: the command runs in an empty folder and will not find %q there: write its whole path\n", name)
-		}
-		return command, nil
+		return c.command(app, c.Exec)
 	case c.Model != "":
-		return join.NewModel(c.Model, c.API, c.BaseURL, app.Getenv, prompt)
+		return c.model(app, c.Model)
 	case c.Endpoint != "":
 		return join.NewForward(c.Endpoint)
 	}

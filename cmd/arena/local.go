@@ -229,7 +229,11 @@ type registered struct {
 	ID     string `json:"agent_id"`
 	Status string `json:"status"`
 	Key    string `json:"agent_key"` // of an agent that fetches its tasks
-	Health struct{ Reason, Detail string }
+	Health struct {
+		Reason, Detail string
+		Capabilities   []string // leagues that it plays; none: all
+		MaxConcurrent  int      `json:"max_concurrent"`
+	}
 }
 
 func (r registered) ready() bool { return r.Status == string(arena.AgentActive) }
@@ -256,6 +260,16 @@ func (l *localArena) register(ctx context.Context, t target, leagues ...string) 
 		return made, nil
 	}
 	return made, l.await(ctx, as, t, &made)
+}
+
+// match creates a match of agents in a league, which begins at once, and returns its
+// id.
+func (l *localArena) match(ctx context.Context, league string, ids []string) (string, error) {
+	var made struct {
+		ID string `json:"match_id"`
+	}
+	err := l.admin.Call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": league, "agents": ids}, &made)
+	return made.ID, err
 }
 
 // await waits until an agent that connects to the arena has connected.

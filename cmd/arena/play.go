@@ -8,18 +8,14 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/examples/agents"
 	"github.com/agora-arena/arena/examples/packs"
 	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/internal/cli"
@@ -29,25 +25,20 @@ import (
 
 // PlayCmd is `arena play`.
 type PlayCmd struct {
-	Endpoints  []string `arg:"" name:"url" placeholder:"URL" help:"Agents, two or more, as [NAME=][PROTOCOL=]URL. Without an endpoint: envelope=did:key:…, agentprotocol=KEY (KEY@URL with one), aap=poll, agora=poll. With --game also built-in opponents: random, minimax, bluffer."`
-	Protocol   string   `default:"aap" enum:"aap,agora,envelope,agentprotocol,a2a" help:"Of agents without a PROTOCOL: ${enum}."`
-	League     string   `placeholder:"SLUG" help:"League of the match, which the agents' health must list; needed unless --game is given, whose name it then has."`
-	Pack       string   `xor:"tasks" placeholder:"FILE" help:"Tasks to play; without, the built-in trivia."`
-	PackFormat string   `default:"auto" enum:"auto,jsonl,csv,opentriviaqa,opentdb,gsm8k,mmlu,arc,aqua,bigbench" help:"Format of the pack: ${enum}; auto is what the file looks like."`
-	Generator  string   `xor:"tasks" placeholder:"NAME" help:"Make tasks instead: arithmetic, dates, units or word_problems."`
-	Difficulty int      `help:"Of made tasks, 1 to 5."`
+	Endpoints []string `arg:"" name:"url" placeholder:"URL" help:"Agents, two or more, as [NAME=][PROTOCOL=]URL. Without an endpoint: envelope=did:key:…, agentprotocol=KEY (KEY@URL with one), aap=poll, agora=poll. On this machine: exec:CMD, a program, or model:NAME, a language model, as of arena join. With --game also built-in opponents: random, minimax, bluffer."`
+	Protocol  string   `default:"aap" enum:"aap,agora,envelope,agentprotocol,a2a" help:"Of agents without a PROTOCOL: ${enum}."`
+	League    string   `placeholder:"SLUG" help:"League of the match, which the agents' health must list; needed unless --game is given, whose name it then has."`
+	TaskFlags
+	Generator  string  `xor:"tasks" placeholder:"NAME" help:"Make tasks instead: arithmetic, dates, units or word_problems."`
+	Difficulty int     `help:"Of made tasks, 1 to 5."`
+	Games      int     `default:"2" help:"Games of the match, 1 to 20; the agents change places after each."`
+	Seed       *uint64 `placeholder:"N" help:"Seed of the match, which decides deals and tasks; without, a secret one."`
 
-	Game   string         `xor:"tasks" placeholder:"NAME" help:"Play a turn-based game instead, e.g. connect_four; for an unknown name the error lists the known ones."`
-	Games  int            `default:"2" help:"Games of the match, 1 to 20; the agents change places after each."`
-	Option map[string]int `placeholder:"NAME=N" help:"An option of the game; may be given more than once."`
-	Seed   *uint64        `placeholder:"N" help:"Seed of the match, which decides deals and tasks; without, a secret one."`
-
-	Rounds    int           `default:"5" help:"Rounds, 1 to 200; 0 is an open end."`
-	TimeLimit time.Duration `default:"30s" help:"For each round, 1s to 10m."`
-	Judge     string        `placeholder:"KIND" help:"choice, exact, number or another that needs no external judge; without it, the one that fits the tasks."`
-	Format    string        `enum:"auto,ladder,elimination" default:"auto" help:"ladder is a duel, elimination 3 to 128 seats; auto goes by their number."`
-	Addr      string        `default:"127.0.0.1:8088" placeholder:"HOST:PORT" help:"Where keys and stream are for the agents while the match runs; port 0 takes a free one."`
+	Rounds int    `default:"5" help:"Rounds, 1 to 200; 0 is an open end."`
+	Format string `enum:"auto,ladder,elimination" default:"auto" help:"ladder is a duel, elimination 3 to 128 seats; auto goes by their number."`
+	Addr   string `default:"127.0.0.1:8088" placeholder:"HOST:PORT" help:"Where keys and stream are for the agents while the match runs; port 0 takes a free one."`
 	LocalFlags
+	SourceFlags
 	Out string `placeholder:"FILE" type:"path" help:"Write the log of the match, one event per line, as the API gives it; arena replay shows it."`
 }
 
@@ -55,7 +46,8 @@ type PlayCmd struct {
 func (c *PlayCmd) Help() string {
 	return `Plays one whole match on this machine: the same runner, judges and log as in an
 arena, kept in a temporary folder. Nothing is registered anywhere and no rating
-moves. Start the agents as if an arena were at --addr:
+moves. Without --pack, --generator or --game the tasks are the built-in trivia. Start the
+agents as if an arena were at --addr:
 
     ARENA=http://127.0.0.1:8088 ./my-agent
     arena play --league trivia http://127.0.0.1:8700/agora old=http://127.0.0.1:8701/agora
@@ -81,42 +73,30 @@ func (c *PlayCmd) Run(app *App) (err error) {
 		return fmt.Errorf("a match needs two agents or more, not %d", len(c.Endpoints))
 	}
 	c.League = cmp.Or(c.League, strings.ReplaceAll(c.Game, "_", "-"))
-	var bots bots
-	defer func() { err = errors.Join(err, bots.close()) }()
-	targets := make([]target, len(c.Endpoints))
-	for i, arg := range c.Endpoints {
-		name, bot, named := strings.Cut(arg, "=")
-		if !named {
-			bot = arg
-		}
-		if c.Game != "" && slices.Contains(agents.Bots(), bot) {
-			targets[i] = target{name: name, protocol: arena.ProtocolAAP, named: named}
-			if targets[i].endpoint, err = bots.listen(app.Ctx, bot); err != nil {
-				return err
-			}
-		} else if targets[i], err = parseTarget(arg, c.Protocol); err != nil {
+	var all contestants
+	defer func() { err = errors.Join(err, all.close()) }()
+	seed := seedOf(c.Seed)
+	for _, arg := range c.Endpoints {
+		if err := all.add(app, arg, c.Protocol, c.SourceFlags, c.Game != "", seed); err != nil {
 			return err
-		}
-		if !targets[i].named {
-			targets[i].name = plaintext.Shorten(strconv.Itoa(i+1)+" "+targets[i].name, 40)
 		}
 	}
 	var seeds rand.Source
 	if c.Seed != nil {
-		seeds = rand.NewPCG(*c.Seed, 0)
+		seeds = rand.NewPCG(seed, 0)
 	}
-	local, err := startLocal(app, app.Stdout, c.Addr, c.LocalFlags, targets, seeds)
+	local, err := startLocal(app, app.Stdout, c.Addr, c.LocalFlags, all.targets, seeds)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, local.close()) }()
-	if err := bots.serve(app.Ctx, local, c); err != nil {
+	if err := all.serve(app.Ctx, local, arenaagent.DefaultMaxConcurrent); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(app.Stdout, "tokens: issuer %s; keys at %[1]s/.well-known/jwks.json\n", local.URL()); err != nil {
 		return err
 	}
-	match, err := c.schedule(app.Ctx, local, targets)
+	match, err := c.schedule(app.Ctx, local, &all)
 	if err != nil {
 		return err
 	}
@@ -125,27 +105,19 @@ func (c *PlayCmd) Run(app *App) (err error) {
 
 // schedule makes pack, league and agents, as a host and owners would, and the
 // match at once.
-func (c *PlayCmd) schedule(ctx context.Context, local *localArena, targets []target) (match string, err error) {
+func (c *PlayCmd) schedule(ctx context.Context, local *localArena, all *contestants) (match string, err error) {
 	if err := c.makeLeague(ctx, local.admin); err != nil {
 		return "", err
 	}
-	ids := make([]string, len(targets))
-	for i, t := range targets {
-		made, err := local.register(ctx, t, c.League)
-		if err != nil {
-			return "", err
-		}
-		if !made.ready() {
-			return "", fmt.Errorf("%s: its health check is not good (%s): %s; try arena check --protocol %s %s", t.name, made.Health.Reason, plaintext.Terminal(made.Health.Detail),
-				t.protocol, cmp.Or(t.endpoint, t.key, "poll"))
-		}
-		ids[i] = made.ID
+	made, err := all.register(ctx, local, c.League)
+	if err != nil {
+		return "", err
 	}
-	var made struct {
-		ID string `json:"match_id"`
+	var ids []string
+	for _, r := range made {
+		ids = append(ids, r.ID)
 	}
-	err = local.admin.Call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": c.League, "agents": ids}, &made)
-	return made.ID, err
+	return local.match(ctx, c.League, ids)
 }
 
 func (c *PlayCmd) makeLeague(ctx context.Context, admin *apiclient.Client) error {
@@ -157,15 +129,10 @@ func (c *PlayCmd) makeLeague(ctx context.Context, admin *apiclient.Client) error
 		}
 	}
 	league := map[string]any{
-		"slug": c.League, "title": c.League, "format": format, "rounds": c.Rounds, "time_limit_seconds": c.TimeLimit.Seconds(), "rated": false,
+		"slug": c.League, "title": c.League, "format": format, "rounds": c.Rounds, "time_limit_seconds": c.limitSeconds(), "rated": false,
 	}
 	if c.Game != "" {
-		game := map[string]any{}
-		for name, value := range c.Option {
-			game[name] = value
-		}
-		game["name"], game["games_per_match"] = c.Game, c.Games
-		league["game"], league["rounds"], league["format"] = game, nil, arena.FormatLadder
+		league["game"], league["rounds"], league["format"] = c.game(c.Games), nil, arena.FormatLadder
 		league["max_seats"] = len(c.Endpoints)
 		return admin.Call(ctx, http.MethodPost, "/v1/leagues", league, nil)
 	}
@@ -192,90 +159,15 @@ func (c *PlayCmd) makeLeague(ctx context.Context, admin *apiclient.Client) error
 		name = "play"
 	}
 	if c.Judge == "" {
-		league["judge"] = c.judgeOf(data)
+		found, _ := pack.Read(pack.Source{Format: c.PackFormat, Data: data}, pack.DefaultLimits()) // one that cannot be read is refused when it is imported
+		league["judge"] = judgeOf(found)
 	}
-	var made struct {
-		ID string `json:"pack_id"`
-	}
-	if err := admin.Call(ctx, http.MethodPost, "/v1/packs?format="+c.PackFormat+"&name="+name, data, &made); err != nil {
-		return fmt.Errorf("--pack %s: %w", cmp.Or(c.Pack, name), err)
-	}
-	league["pack_id"] = made.ID
-	return admin.Call(ctx, http.MethodPost, "/v1/leagues", league, nil)
-}
-
-// bots are built-in opponents, each at an endpoint on this machine.
-type bots struct {
-	names     []string
-	listeners []net.Listener
-	stop      context.CancelFunc
-	ended     []chan error
-}
-
-// listen opens the endpoint of a bot and returns its URL.
-func (b *bots) listen(ctx context.Context, name string) (endpoint string, err error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	id, err := c.importPack(ctx, admin, data, name)
 	if err != nil {
-		return "", fmt.Errorf("endpoint of %s: %w", name, err)
+		return err
 	}
-	b.names, b.listeners = append(b.names, name), append(b.listeners, l)
-	return "http://" + l.Addr().String() + "/agora", nil
-}
-
-// serve starts the bots as agents of an arena.
-func (b *bots) serve(ctx context.Context, local *localArena, c *PlayCmd) error {
-	ctx, b.stop = context.WithCancel(ctx)
-	seed := rand.Uint64() //nolint:gosec // a bot may be predictable
-	if c.Seed != nil {
-		seed = *c.Seed
-	}
-	for i, name := range b.names {
-		play, err := agents.Bot(name, seed+uint64(i))
-		if err != nil {
-			return err
-		}
-		agent, err := arenaagent.New(arenaagent.Config{
-			Arena: local.LocalURL(), Issuer: local.URL(), AnyAgent: true, Capabilities: []string{c.League}, Events: arenaagent.EventsOff,
-		}, play)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		ended := make(chan error, 1)
-		b.ended = append(b.ended, ended)
-		go func() { ended <- errors.Join(agent.Serve(ctx, b.listeners[i]), agent.Close()) }()
-	}
-	return nil
-}
-
-// close ends the bots and waits for them.
-func (b *bots) close() (err error) {
-	if b.stop != nil {
-		b.stop()
-	}
-	for _, ended := range b.ended {
-		err = errors.Join(err, <-ended)
-	}
-	for _, l := range b.listeners {
-		_ = l.Close() // of a bot that was not started
-	}
-	return err
-}
-
-// judgeOf is the judge that fits a pack. One that cannot be read is refused
-// when it is imported.
-func (c *PlayCmd) judgeOf(data []byte) string {
-	found, _ := pack.Read(pack.Source{Format: c.PackFormat, Data: data}, pack.DefaultLimits())
-	tasks := found.Tasks
-	switch {
-	case found.Format == pack.GSM8K:
-		return arena.JudgeNumber
-	case slices.ContainsFunc(tasks, func(t arena.Task) bool { return len(t.Options) > 0 }):
-		return arena.JudgeChoice
-	case slices.ContainsFunc(tasks, func(t arena.Task) bool { return len(t.Cases) > 0 }):
-		return arena.JudgeCode
-	}
-	return arena.JudgeExact
+	league["pack_id"] = id
+	return admin.Call(ctx, http.MethodPost, "/v1/leagues", league, nil)
 }
 
 // watch prints the match and writes its log while it is played.
