@@ -46,6 +46,7 @@ type commands struct {
 
 	Check  CheckCmd  `cmd:"" group:"test" help:"Check an agent endpoint: health, tokens, deadlines, load, hard and hostile tasks."`
 	Play   PlayCmd   `cmd:"" group:"test" help:"Play a whole match between endpoints on this machine, without a server."`
+	Duel   DuelCmd   `cmd:"" group:"test" help:"Tell whether a new agent is better than an old one, without a server."`
 	Replay ReplayCmd `cmd:"" group:"test" help:"Show a match from a file in the browser, without a server."`
 	Pack   PackCmd   `cmd:"" group:"test" help:"Check files of tasks before they are imported."`
 	Game   GameCmd   `cmd:"" group:"test" help:"Check the rules of games with random games."`
@@ -140,10 +141,34 @@ func (a *App) run(args []string) int {
 		return exitUsage
 	}
 	if err := call.Run(&table.Admin, placeOf(call.Command())); err != nil {
-		return fail(a.Stderr, strings.TrimPrefix(call.Selected().Path(), "arena ")+": ", err)
+		code := exitFailure
+		if e, ok := errors.AsType[*exitError](err); ok {
+			if code, err = e.code, e.err; err == nil {
+				return code
+			}
+		}
+		fail(a.Stderr, strings.TrimPrefix(call.Selected().Path(), "arena ")+": ", err)
+		return code
 	}
 	return exitOK
 }
+
+// exitError ends the program with a code that a command has for a result of its own.
+type exitError struct {
+	code int
+	err  error // nil: the command has printed its result
+}
+
+// Error returns the error, or the code.
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+// Unwrap returns the error.
+func (e *exitError) Unwrap() error { return e.err }
 
 // firstCommands returns the commands that most users need first.
 func firstCommands() []cli.Example {

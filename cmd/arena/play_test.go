@@ -35,6 +35,15 @@ func TestPlay_game(t *testing.T) {
 	}
 }
 
+// A program of one's own plays without an endpoint.
+func TestPlay_program(t *testing.T) {
+	t.Parallel()
+	code, out, errs := call(t, os.Environ(), "play", "--league", "words", "--pack", wordPack(t, 2), "--rounds", "2", "--addr", "127.0.0.1:0", knowing, clueless)
+	if code != exitOK || !strings.Contains(out, "     1  know                     2") || !strings.Contains(out, "     2  guess                    0") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}
+
 // board returns the lines of a screen without those that begin with a time.
 func board(screen string) string {
 	var lines []string

@@ -42,6 +42,7 @@ type eventWords struct {
 	Task             struct {
 		Description string   `json:"description"`
 		Options     []string `json:"options"`
+		Topic       string   `json:"topic"`
 	} `json:"task"`
 	Events []struct {
 		Seq     int64           `json:"seq"`
