@@ -35,7 +35,7 @@ type DuelCmd struct {
 
 // Help shows the command at work.
 func (c *DuelCmd) Help() string {
-	return `Tells whether NEW is better than OLD. Both play the same tasks, or games in swapped
+	return `Tests whether NEW is better than OLD. Both play the same tasks, or games in swapped
 seats, until a sequential test decides: Elo 0 against 20 with 5 % errors, as chess
 engines are tested. The matches are played on this machine by the runner and judges of
 an arena; nothing is registered anywhere.
