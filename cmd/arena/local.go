@@ -256,6 +256,10 @@ func (l *localArena) register(ctx context.Context, t target, leagues ...string) 
 	if err := as.Call(ctx, http.MethodPost, "/v1/agents", body, &made); err != nil {
 		return made, fmt.Errorf("%s: %w", t.name, err)
 	}
+	// A pause for failed rounds would need an owner who ends it.
+	if err := as.Call(ctx, http.MethodPatch, "/v1/agents/"+made.ID, map[string]any{"pause_after": 0}, nil); err != nil {
+		return made, fmt.Errorf("%s: %w", t.name, err)
+	}
 	if made.ready() || t.endpoint != "" {
 		return made, nil
 	}
