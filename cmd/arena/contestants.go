@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,10 +96,20 @@ func (c *contestants) add(app *App, arg, protocol string, sources SourceFlags, b
 	return nil
 }
 
-// bot returns the handler of a built-in opponent.
+// addBuiltIn adds a contestant that a handler answers for.
+func (c *contestants) addBuiltIn(ctx context.Context, name string, answer arenaagent.Handler) error {
+	endpoint, err := c.host(ctx, answer)
+	if err == nil {
+		c.targets = append(c.targets, target{name: name, protocol: arena.ProtocolAAP, endpoint: endpoint, named: true})
+	}
+	return err
+}
+
+// bot returns the handler of a built-in opponent of games.
 func (c *contestants) bot(name string, seed uint64) (arenaagent.Handler, error) {
-	if !c.everyMatch {
-		return agents.Bot(name, seed)
+	same, err := agents.Bot(name, seed)
+	if err != nil || !c.everyMatch {
+		return same, err
 	}
 	return func(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
 		match := fnv.New64a()
@@ -150,8 +161,8 @@ func (h *hosted) work(ctx context.Context, task *arenaagent.Task, events *arenaa
 	return answer, err
 }
 
-// failure returns why a contestant did not answer its last task that it did not
-// answer, if it is hosted; else nil.
+// failure returns why a contestant that is hosted here did not answer a task, the
+// latest one; nil if it answered all of them or is not hosted.
 func (c *contestants) failure(target int) error {
 	for _, h := range c.hosted {
 		if h.target == target {
@@ -161,6 +172,30 @@ func (c *contestants) failure(target int) error {
 		}
 	}
 	return nil
+}
+
+// lastFailure returns why a contestant, which has an id on an arena, did not answer a
+// task, the latest one.
+func (c *contestants) lastFailure(ctx context.Context, local *localArena, target int, id string) string {
+	if err := c.failure(target); err != nil {
+		return err.Error()
+	}
+	var page struct {
+		Items []struct {
+			Outcome string `json:"outcome"`
+			Reason  string `json:"reason"`
+			Detail  string `json:"detail"`
+		} `json:"items"`
+	}
+	if err := local.admin.Call(ctx, http.MethodGet, "/v1/agents/"+id+"/deliveries?limit=100", nil, &page); err != nil {
+		return err.Error()
+	}
+	for _, item := range page.Items {
+		if item.Outcome != string(arena.OutcomeAnswered) && item.Outcome != "" {
+			return cmp.Or(item.Detail, item.Reason, item.Outcome)
+		}
+	}
+	return "unknown"
 }
 
 // close ends the hosted contestants, with the tasks at which they work, and waits
@@ -196,6 +231,14 @@ func (c *contestants) register(ctx context.Context, local *localArena, leagues .
 		all[i] = made
 	}
 	return all, nil
+}
+
+// seedsOf returns the seeds of matches for the seed of a flag, nil for secret ones.
+func seedsOf(flag *uint64) rand.Source {
+	if flag == nil {
+		return nil
+	}
+	return rand.NewPCG(*flag, 0)
 }
 
 // seedOf returns the seed of a flag, or one that no flag decides.

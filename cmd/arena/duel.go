@@ -5,10 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net/http"
 
-	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/cli"
 	"github.com/agora-arena/arena/internal/plaintext"
 	"github.com/agora-arena/arena/scoring/sprt"
@@ -114,15 +111,11 @@ func (c *DuelCmd) play(app *App) (verdict sprt.Verdict, err error) {
 			return verdict, err
 		}
 	}
-	var seeds rand.Source
-	if c.Seed != nil {
-		seeds = rand.NewPCG(seed, 0)
-	}
 	say := &duelPrinter{w: app.Stdout, live: cli.IsTerminal(app.Stdout), names: [2]string{agents.targets[0].name, agents.targets[1].name}}
 	if c.JSON {
 		say.w, say.live = app.Stderr, cli.IsTerminal(app.Stderr)
 	}
-	local, err := startLocal(app, say.w, c.Addr, c.LocalFlags, agents.targets, seeds)
+	local, err := startLocal(app, say.w, c.Addr, c.LocalFlags, agents.targets, seedsOf(c.Seed))
 	if err != nil {
 		return verdict, err
 	}
@@ -137,7 +130,7 @@ func (c *DuelCmd) play(app *App) (verdict sprt.Verdict, err error) {
 	if err := p.choose(made); err != nil {
 		return verdict, err
 	}
-	if err := p.open(app.Ctx, local, c.TaskFlags); err != nil {
+	if err := p.open(app.Ctx, local, c.TaskFlags, app.Now()); err != nil {
 		return verdict, err
 	}
 	d := duel{
@@ -193,7 +186,7 @@ func (d *duel) failure(ctx context.Context) error {
 	}
 	if i := t.broken(least); i >= 0 {
 		return fmt.Errorf("%s did not answer %d of %d %s (%s); the last because: %s", d.agents.targets[i].name, t.misses(i), t.asked[i], d.plan.asked(),
-			counts(t.missed[i]), plaintext.Terminal(d.lastFailure(ctx, i)))
+			counts(t.missed[i]), plaintext.Terminal(d.agents.lastFailure(ctx, d.local, i, d.ids[i])))
 	}
 	if t.void(least) {
 		return fmt.Errorf("%d of %d matches gave no result: %s", t.failed, t.matches, plaintext.Terminal(cmp.Or(counts(t.voids), "an agent was unavailable or over its rate limit")))
@@ -207,27 +200,4 @@ func (p *localPlan) asked() string {
 		return "moves"
 	}
 	return "tasks"
-}
-
-// lastFailure returns why an agent did not answer.
-func (d *duel) lastFailure(ctx context.Context, agent int) string {
-	if err := d.agents.failure(agent); err != nil {
-		return err.Error()
-	}
-	var page struct {
-		Items []struct {
-			Outcome string `json:"outcome"`
-			Reason  string `json:"reason"`
-			Detail  string `json:"detail"`
-		} `json:"items"`
-	}
-	if err := d.local.admin.Call(ctx, http.MethodGet, "/v1/agents/"+d.ids[agent]+"/deliveries?limit=100", nil, &page); err != nil {
-		return err.Error()
-	}
-	for _, item := range page.Items {
-		if item.Outcome != string(arena.OutcomeAnswered) && item.Outcome != "" {
-			return cmp.Or(item.Detail, item.Reason, item.Outcome)
-		}
-	}
-	return "unknown"
 }

@@ -189,10 +189,9 @@ type duelPrinter struct {
 	w     io.Writer
 	live  bool
 	names [2]string
-	open  bool // the last line is progress that may be replaced
-	mark  int  // matches at which the next line of progress is printed
-	timed bool // the time of a match has been printed
-	waitd string
+	open  bool  // the last line is progress that may be replaced
+	mark  int   // matches at which the next line of progress is printed
+	timed bool  // the time of a match has been printed
 	err   error // the first failed write
 }
 
@@ -236,13 +235,8 @@ func (p *duelPrinter) forecast(d *duel, c *DuelCmd) {
 	p.line("%s; time and tokens of a match are measured with the first", limit)
 }
 
-// waits writes once why the next match does not begin.
-func (p *duelPrinter) waits(err error) {
-	if text := err.Error(); text != p.waitd {
-		p.waitd = text
-		p.line("waiting: %s", text)
-	}
-}
+// waits writes why the next match does not begin.
+func (p *duelPrinter) waits(err error) { p.line("waiting: %v", err) }
 
 // progress writes the running estimate: on a terminal always, else after 1, 2, 5, 10,
 // 20, 50 … matches.
@@ -268,13 +262,11 @@ func (p *duelPrinter) progress(d *duel) {
 	}
 	e := t.pairs.Estimate()
 	text := fmt.Sprintf("%s: LLR %s of ±%.2f, %s", matches(t.matches), ratio(t.test.LLR(t.pairs)), sprt.Bound, eloText(duelElo{finite(e.Elo), finite(e.Low), finite(e.High)}))
-	for _, more := range []struct {
-		n    int
-		name string
-	}{{t.identical, "identical"}, {t.failed, "without a result"}} {
-		if more.n > 0 {
-			text += fmt.Sprintf(", %d %s", more.n, more.name)
-		}
+	if t.identical > 0 {
+		text += fmt.Sprintf(", %d identical", t.identical)
+	}
+	if t.failed > 0 {
+		text += fmt.Sprintf(", %d without a result", t.failed)
 	}
 	if p.live {
 		p.print("\r\x1b[K" + text)

@@ -20,7 +20,7 @@ type localMatches struct {
 	concurrent int
 	now        func() time.Time
 	seats      func(n int) [2]string // the agents of a match, which change seats with every match
-	waits      func(err error)       // called while no match can begin
+	waits      func(err error)       // called with the reason when no match can begin for a while
 }
 
 // newLocalMatches returns matches of registered agents: at most limit, and as many as
@@ -114,7 +114,9 @@ func (m *localMatches) begin(ctx context.Context, n int, agents [2]string, wait 
 		if !wait || !isNotReady(err) || waited >= pausePatience {
 			return id, err
 		}
-		m.waits(err)
+		if waited == 0 {
+			m.waits(err)
+		}
 		timer := time.NewTimer(pauseLook)
 		select {
 		case <-timer.C:

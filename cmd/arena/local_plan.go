@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/cli"
@@ -25,7 +28,8 @@ type localPlan struct {
 	body  map[string]any
 	game  string       // "": it asks questions
 	pack  []byte       // nil: no pack
-	tasks []arena.Task // of the pack, in the order in which they are put
+	tasks []arena.Task // of the pack, or generated, in the order in which they are put; nil: the league makes them
+	judge string       // kind; "": a game
 	// remote is the arena of an uploaded game.
 	remote *cli.Target
 }
@@ -49,6 +53,15 @@ func (f TaskFlags) plan(app *App, league, address string, seed *uint64, units in
 		}
 	case p.game == "" && p.body["generator"] == nil:
 		return p, fmt.Errorf("league %s asks questions of a pack, which only its organizers may read: give one with --pack", league)
+	}
+	if p.units == 0 {
+		return p, fmt.Errorf("league %s has no number of rounds", league)
+	}
+	switch judge := p.body["judge"].(type) {
+	case string:
+		p.judge = judge
+	case map[string]any:
+		p.judge, _ = judge["kind"].(string)
 	}
 	p.body["rounds"] = p.units
 	if p.game != "" {
@@ -103,6 +116,8 @@ func (f TaskFlags) leaguePlan(app *App, league, address string, units int) (p lo
 		MaxCostUSD      float64        `json:"max_cost_usd"`
 		Rules           []string       `json:"rules"`
 		Debate          map[string]any `json:"debate"`
+		Rounds          int            `json:"rounds"` // 0: open end
+		MaxRounds       int            `json:"max_rounds"`
 	}
 	if err := target.Client().As("").Call(app.Ctx, http.MethodGet, "/v1/leagues/"+url.PathEscape(league), nil, &l); err != nil {
 		return p, fmt.Errorf("--league %s: %w", league, target.Explain(err))
@@ -113,6 +128,12 @@ func (f TaskFlags) leaguePlan(app *App, league, address string, units int) (p lo
 		return p, fmt.Errorf("league %s plays debates, which need a judge that compares: a duel has none", league)
 	case arena.JudgeSpec{Kind: kind}.Compares():
 		return p, fmt.Errorf("league %s has the judge %s, which compares answers with others' help: a duel has none", league, plaintext.Terminal(kind))
+	}
+	if units == 0 {
+		units = cmp.Or(l.Rounds, l.MaxRounds)
+		if games, ok := l.Game["games_per_match"].(float64); ok {
+			units = int(games)
+		}
 	}
 	p = localPlan{slug: league, units: units, what: "league " + league + " of " + target.URL, body: map[string]any{
 		"time_limit_seconds": l.TimeLimit, "max_tokens": l.MaxTokens, "max_tokens_policy": l.MaxTokensPolicy, "max_cost_usd": l.MaxCostUSD, "rules": append([]string{}, l.Rules...),
@@ -134,8 +155,35 @@ func (f TaskFlags) leaguePlan(app *App, league, address string, units int) (p lo
 	return p, nil
 }
 
-// open creates the league of a duel on an arena of its own.
-func (p *localPlan) open(ctx context.Context, local *localArena, flags TaskFlags) error {
+// generate makes the tasks of a number of matches, as the league's generator makes
+// them, so that built-in opponents can know their answers.
+func (p *localPlan) generate(matches int, seed uint64) error {
+	if p.body["generator"] == nil {
+		return nil
+	}
+	var spec arena.GeneratorSpec
+	raw, err := json.Marshal(p.body["generator"])
+	if err == nil {
+		err = json.Unmarshal(raw, &spec)
+	}
+	if err != nil {
+		return fmt.Errorf("generator: %w", err)
+	}
+	for n := range matches {
+		for round := range p.units {
+			t, err := pack.Generate(spec, seed+uint64(n), round+1)
+			if err != nil {
+				return err
+			}
+			p.tasks = append(p.tasks, t)
+		}
+	}
+	delete(p.body, "generator")
+	return nil
+}
+
+// open creates the league of the matches on an arena of one's own.
+func (p *localPlan) open(ctx context.Context, local *localArena, flags TaskFlags, now time.Time) error {
 	if p.game != "" {
 		if err := p.addGame(ctx, local); err != nil {
 			return err
@@ -147,6 +195,12 @@ func (p *localPlan) open(ctx context.Context, local *localArena, flags TaskFlags
 			return err
 		}
 		p.body["pack_id"] = id
+	} else if p.tasks != nil {
+		made := arena.Pack{ID: arena.NewID(arena.PackPrefix, now), Name: "generated", Format: "jsonl", CreatedAt: now.UTC()}
+		if err := local.Parts().Store.Packs.CreatePack(ctx, made, p.tasks); err != nil {
+			return err
+		}
+		p.body["pack_id"] = made.ID
 	}
 	p.body["slug"], p.body["title"] = p.slug, p.slug
 	return local.admin.Call(ctx, http.MethodPost, "/v1/leagues", p.body, nil)

@@ -47,6 +47,7 @@ type commands struct {
 	Check  CheckCmd  `cmd:"" group:"test" help:"Check an agent endpoint: health, tokens, deadlines, load, hard and hostile tasks."`
 	Play   PlayCmd   `cmd:"" group:"test" help:"Play a whole match between endpoints on this machine, without a server."`
 	Duel   DuelCmd   `cmd:"" group:"test" help:"Test whether a new agent is better than an old one, without a server."`
+	Eval   EvalCmd   `cmd:"" group:"test" help:"Evaluate an agent in the matches of a league, without a server."`
 	Replay ReplayCmd `cmd:"" group:"test" help:"Show a match from a file in the browser, without a server."`
 	Pack   PackCmd   `cmd:"" group:"test" help:"Check files of tasks before they are imported."`
 	Game   GameCmd   `cmd:"" group:"test" help:"Check the rules of games with random games."`

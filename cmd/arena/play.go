@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
@@ -81,11 +80,7 @@ func (c *PlayCmd) Run(app *App) (err error) {
 			return err
 		}
 	}
-	var seeds rand.Source
-	if c.Seed != nil {
-		seeds = rand.NewPCG(seed, 0)
-	}
-	local, err := startLocal(app, app.Stdout, c.Addr, c.LocalFlags, all.targets, seeds)
+	local, err := startLocal(app, app.Stdout, c.Addr, c.LocalFlags, all.targets, seedsOf(c.Seed))
 	if err != nil {
 		return err
 	}
