@@ -183,10 +183,12 @@ func (p Pairs) Estimate() Estimate {
 }
 
 // ExpectedPairs returns about how many pairs a test takes if the strength is elo
-// and a share of independent games, 0 to 1, is drawn: Wald's approximation, which
-// ignores that the last pair overshoots.
+// and a share of independent games, 0 to below 1, is drawn: Wald's approximation,
+// which ignores that the last pair overshoots. A strength far from 0 leaves room for
+// fewer draws.
 func (t Test) ExpectedPairs(elo, draws float64) float64 {
 	s, s0, s1 := ExpectedScore(elo), ExpectedScore(t.Elo0), ExpectedScore(t.Elo1)
+	draws = min(draws, 1.9*min(s, 1-s))
 	variance := (s*(1-s) - draws/4) / 2 // of the mean score of a pair
 	drift := (s1 - s0) * (2*s - s0 - s1) / (2 * variance)
 	spread := (s1 - s0) * (s1 - s0) / variance

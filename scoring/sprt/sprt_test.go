@@ -80,6 +80,20 @@ func TestPairs_Estimate(t *testing.T) {
 	}
 }
 
+// A forecast is a number of pairs for every strength.
+func TestTest_ExpectedPairs(t *testing.T) {
+	t.Parallel()
+	for _, test := range []sprt.Test{{0, 20}, {-10, 0}, {-1000, 1000}, {900, 1000}} {
+		for _, elo := range []float64{-1000, test.Elo0, (test.Elo0 + test.Elo1) / 2, test.Elo1, 1000} {
+			for _, draws := range []float64{0, 0.5, 0.9} {
+				if n := test.ExpectedPairs(elo, draws); !(n > 0) || math.IsInf(n, 0) {
+					t.Errorf("%+v at %g Elo with %g draws: %g", test, elo, draws, n)
+				}
+			}
+		}
+	}
+}
+
 // The interval of a fixed number of pairs holds the truth in 95 % of samples.
 func TestPairs_Estimate_coverage(t *testing.T) {
 	t.Parallel()
