@@ -233,6 +233,9 @@ func (p *duelPrinter) forecast(d *duel, c *DuelCmd) {
 		limit += fmt.Sprintf("; the pack has no more tasks (%d)", len(d.plan.tasks))
 	}
 	p.line("%s; time and tokens of a match are measured with the first", limit)
+	if d.plan.again > 0 {
+		p.line("left out: %d tasks that repeat another", d.plan.again)
+	}
 }
 
 // waits writes why the next match does not begin.

@@ -80,8 +80,12 @@ func TestDuel_pack(t *testing.T) {
 	})
 	t.Run("out of tasks", func(t *testing.T) {
 		t.Parallel()
-		code, r, errs := duelResult(t, "--pack", wordPack(t, 7), clueless, knowing)
-		if code != exitUndecided || r.Reason != reasonTasks || r.Matches != 3 {
+		pack := wordPack(t, 7)
+		data, err := os.ReadFile(pack)
+		must(t, err)
+		must(t, os.WriteFile(pack, append(data, data[:3*len(data)/7]...), 0o600)) // three tasks twice
+		code, r, errs := duelResult(t, "--pack", pack, `counting=exec:echo '{"answer":"no","tokens":7}'`, knowing)
+		if code != exitUndecided || r.Reason != reasonTasks || r.Matches != 3 || r.Tokens.Old != 6*7 || r.Tokens.New != 0 || !strings.Contains(errs, "left out: 3 tasks") {
 			t.Errorf("code %d, %+v, %s", code, r, errs)
 		}
 	})

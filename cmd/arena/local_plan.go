@@ -28,6 +28,7 @@ type localPlan struct {
 	body  map[string]any
 	game  string       // "": it asks questions
 	pack  []byte       // nil: no pack
+	again int          // tasks of the pack that repeat an earlier one and are left out
 	tasks []arena.Task // of the pack, or generated, in the order in which they are put; nil: the league makes them
 	judge string       // kind; "": a game
 	// remote is the arena of an uploaded game.
@@ -81,8 +82,18 @@ func (f TaskFlags) readPack(p *localPlan, seed *uint64) (err error) {
 	if err != nil {
 		return err
 	}
-	if len(found.Tasks) < p.units {
-		return fmt.Errorf("a match needs %d tasks or more, not %d", p.units, len(found.Tasks))
+	seen := map[string]bool{}
+	for _, t := range found.Tasks {
+		question := questionOf(t.Description, t.Options)
+		if seen[question] {
+			p.again++
+			continue
+		}
+		seen[question] = true
+		p.tasks = append(p.tasks, t)
+	}
+	if len(p.tasks) < p.units {
+		return fmt.Errorf("a match needs %d tasks or more, not %d", p.units, len(p.tasks))
 	}
 	switch {
 	case f.Judge != "":
@@ -90,7 +101,6 @@ func (f TaskFlags) readPack(p *localPlan, seed *uint64) (err error) {
 	case p.body["judge"] == nil:
 		p.body["judge"] = judgeOf(found)
 	}
-	p.tasks = found.Tasks
 	random := rand.New(rand.NewPCG(seedOf(seed), 1)) //nolint:gosec // G404: it shuffles the author's own tasks
 	random.Shuffle(len(p.tasks), func(i, j int) { p.tasks[i], p.tasks[j] = p.tasks[j], p.tasks[i] })
 	if p.what != "" {
