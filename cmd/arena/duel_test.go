@@ -319,3 +319,23 @@ func TestDuel_workflow(t *testing.T) {
 		t.Errorf("code %d, %s", code, errs)
 	}
 }
+
+// Agents that name leagues in their health play in one that both name.
+func TestLocalPlan_choose(t *testing.T) {
+	t.Parallel()
+	agent := func(leagues ...string) (r registered) {
+		r.Health.Capabilities = leagues
+		return r
+	}
+	for want, agents := range map[string][]registered{
+		"duel":   {agent(), agent("trivia", "duel")},
+		"trivia": {agent("four", "trivia"), agent("trivia")},
+		"four":   {agent("four"), agent()},
+		"":       {agent("four"), agent("trivia")},
+	} {
+		p := localPlan{slug: "duel"}
+		if err := p.choose(agents); want == "" && err == nil || want != "" && (err != nil || p.slug != want) {
+			t.Errorf("%+v: %s, %v; want %s", agents, p.slug, err, want)
+		}
+	}
+}
