@@ -124,6 +124,42 @@ type RatingChange struct {
 	Matches int      `json:"matches"` // rated matches after this one
 }
 
+// Before returns the rating as it was before a settlement that is computed again,
+// which had this change. NewVersion is 1 if a new version had been declared: K shows it.
+func (r Rating) Before(c RatingChange) Rating {
+	if r.NewVersion = 0; c.K == StartK && r.Matches >= ProvisionalMatches {
+		r.NewVersion = 1
+	}
+	return r
+}
+
+// WithUnmoved returns the changes of a settlement that is computed again, in the order
+// of those that it had, with a draw that moves no rating for each agent that has no
+// counted round left: a question that was removed voids rounds that it was based on.
+// Changes of other agents than those of before are returned as they are.
+func WithUnmoved(changes, before []RatingChange, ratings map[string]Rating) []RatingChange {
+	if len(changes) >= len(before) {
+		return changes
+	}
+	moved := make(map[string]RatingChange, len(changes))
+	for _, c := range changes {
+		moved[c.AgentID] = c
+	}
+	all := make([]RatingChange, 0, len(before))
+	for _, was := range before {
+		c, ok := moved[was.AgentID]
+		if delete(moved, was.AgentID); !ok {
+			r := ratings[was.AgentID]
+			c = RatingChange{AgentID: was.AgentID, Before: r.MilliElo, After: r.MilliElo, K: was.K, Score: OnePoint / 2, Matches: r.Matches + 1}
+		}
+		all = append(all, c)
+	}
+	if len(moved) > 0 { // the caller rejects agents that were not moved before
+		return changes
+	}
+	return all
+}
+
 // Settlement is the record of a rated match's effect on ratings.
 type Settlement struct {
 	Seq     int64 // per arena, without gaps in commit order

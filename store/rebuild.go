@@ -203,16 +203,14 @@ func (b *rebuild) settlement(ctx context.Context, tx *db.Tx, seq int64) (moved b
 		}
 		ratings[seat.AgentID] = r
 	}
-	for _, c := range before {
-		r := ratings[c.AgentID]
-		if r.NewVersion = 0; c.K == arena.StartK && r.Matches >= arena.ProvisionalMatches {
-			r.NewVersion = 1 // a new version had been declared
-		}
-		ratings[c.AgentID] = r
+	was := make([]arena.RatingChange, len(before))
+	for i, c := range before {
+		was[i] = c.RatingChange
+		ratings[c.AgentID] = ratings[c.AgentID].Before(c.RatingChange)
 	}
 	changes := b.rate(matches[0], answers, ratings)
 	if slices.ContainsFunc(answers, func(a arena.Answer) bool { return a.Reason == arena.ReasonRemoved }) {
-		changes = withUnmoved(changes, before, ratings)
+		changes = arena.WithUnmoved(changes, was, ratings)
 	}
 	if len(changes) != len(before) {
 		return false, fmt.Errorf("settlement %d moves %d ratings, it moved %d", seq, len(changes), len(before))
@@ -224,8 +222,7 @@ func (b *rebuild) settlement(ctx context.Context, tx *db.Tx, seq int64) (moved b
 		}
 		row.settled(c, t.At)
 		b.drift += c.After - c.Before
-		was := before[i]
-		if was.Before == c.Before && was.After == c.After && was.K == c.K && was.Score == c.Score {
+		if was := was[i]; was.Before == c.Before && was.After == c.After && was.K == c.K && was.Score == c.Score {
 			continue
 		}
 		moved = true
@@ -239,32 +236,6 @@ func (b *rebuild) settlement(ctx context.Context, tx *db.Tx, seq int64) (moved b
 	}
 	_, err = db.Exec(ctx, tx, `UPDATE settlements SET drift = $1 WHERE seq = $2`, int64(b.drift), seq)
 	return moved, err
-}
-
-// withUnmoved returns changes in the order of before, with a draw that moves no
-// rating for each agent that has no counted round left: a question that was removed
-// voids rounds that a settlement was based on.
-func withUnmoved(changes []arena.RatingChange, before []ratingChangeRow, ratings map[string]arena.Rating) []arena.RatingChange {
-	if len(changes) >= len(before) {
-		return changes
-	}
-	moved := make(map[string]arena.RatingChange, len(changes))
-	for _, c := range changes {
-		moved[c.AgentID] = c
-	}
-	all := make([]arena.RatingChange, 0, len(before))
-	for _, was := range before {
-		c, ok := moved[was.AgentID]
-		if delete(moved, was.AgentID); !ok {
-			r := ratings[was.AgentID]
-			c = arena.RatingChange{AgentID: was.AgentID, Before: r.MilliElo, After: r.MilliElo, K: was.K, Score: arena.OnePoint / 2, Matches: r.Matches + 1}
-		}
-		all = append(all, c)
-	}
-	if len(moved) > 0 { // the caller rejects agents that were not moved before
-		return changes
-	}
-	return all
 }
 
 // store writes the ratings and the drift that came out.
