@@ -22,8 +22,9 @@ type AgentFilter struct {
 type MatchFilter struct {
 	League     string
 	AgentID    string
-	OpponentID string // has a seat beside AgentID's
-	Query      string // part of the name of an agent with a seat, any case
+	OpponentID string   // has a seat beside AgentID's
+	Query      string   // part of the name of an agent with a seat, any case
+	IDs        []string // at most 100; empty: any
 	Statuses   []MatchStatus
 	From, To   time.Time // StartsAt is not before From, and before To
 	Soonest    bool      // first to start first

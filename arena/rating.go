@@ -183,6 +183,15 @@ type RatingPoint struct {
 	LeftOut *int
 }
 
+// SettledMatches summarizes the settled matches of a league.
+type SettledMatches struct {
+	Matches     int
+	Rounds      int
+	Unrated     int   // finished matches without a settlement
+	Last        int64 // seq of the newest settlement
+	First, Till time.Time
+}
+
 // Standing is one line of a league's table.
 type Standing struct {
 	Rank      int // 1 is best; 0: not ranked yet

@@ -142,6 +142,9 @@ func (q *matchQuery) text() string {
 		// the page is full.
 		id, start = "m.id || ''", "+m.starts_at"
 	}
+	if len(q.f.IDs) > 0 {
+		db.In(&q.c, "m.id", q.f.IDs)
+	}
 	if states {
 		q.states()
 		return q.c.Where() + ` ORDER BY ` + id + ` DESC LIMIT ` + q.c.Arg(q.limit)

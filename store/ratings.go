@@ -212,6 +212,17 @@ func (s *Ratings) Settlements(ctx context.Context, league string, afterSeq int64
 	return settlements, s.wrap(err, "read settlements after %d", afterSeq)
 }
 
+// Settled summarizes the settled matches of a league.
+func (s *Ratings) Settled(ctx context.Context, league string) (arena.SettledMatches, error) {
+	t, err := db.One(ctx, s.reader, func(r db.Row) (t arena.SettledMatches, err error) {
+		return t, r.Scan(&t.Matches, &t.Rounds, &t.Unrated, &t.Last, db.IntoTime(&t.First), db.IntoTime(&t.Till))
+	}, `SELECT count(*), CAST(COALESCE(sum(m.round), 0) AS BIGINT),
+			(SELECT count(*) FROM matches x WHERE x.league = $1 AND x.status = $2) - count(*),
+			COALESCE(max(s.seq), 0), COALESCE(min(s.at), 0), COALESCE(max(s.at), 0)
+		FROM settlements s JOIN matches m ON m.id = s.match_id WHERE s.league = $1`, league, string(arena.MatchFinished))
+	return t, s.wrap(err, "count settled matches of league %s", league)
+}
+
 // ChangesIn returns the rating changes of matches by match; one that changed no
 // rating has none.
 func (s *Ratings) ChangesIn(ctx context.Context, matches ...string) (map[string][]arena.RatingChange, error) {
