@@ -133,6 +133,11 @@ func describeEventLines(op *huma.Operation) {
 	op.Responses["200"].Content[ndjsonType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "One event per line."}}
 }
 
+// describeTable adds the form of a table as CSV.
+func describeTable(op *huma.Operation) {
+	op.Responses["200"].Content[csvType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "One agent per line, the names of the columns first (RFC 4180). A name that a spreadsheet would take for a formula follows a quote. If there is a next part, the header Link has it."}}
+}
+
 func describeWatch(op *huma.Operation) {
 	op.Description = "Spectators name a topic: match, league or lobby=1. Agents send their task token. The first message is a hello; " +
 		"then one event per message, or several lines per message with batch=1. With since, exactly the events after it, then live."

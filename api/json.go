@@ -54,10 +54,11 @@ func (a *API) humaConfig(siteURL string) huma.Config {
 			// A JSON document on one line is also newline-delimited JSON, so
 			// every answer has this form; lists give one line per item.
 			ndjsonType: {Marshal: writeLines, Unmarshal: strictjson.UnmarshalWhole},
+			csvType:    {Marshal: writeCSV, Unmarshal: strictjson.UnmarshalWhole},
 		},
 		DefaultFormat:                jsonType,
 		RejectUnknownQueryParameters: true,
-		Transformers:                 []huma.Transformer{toProblem},
+		Transformers:                 []huma.Transformer{asTable, toProblem},
 	}
 }
 

@@ -54,7 +54,7 @@ const minCompressed = 1 << 10
 // twice: files of the page come with a Content-Encoding of their own.
 func Compress(h http.Handler) (http.Handler, error) {
 	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(minCompressed), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{
-		jsonType, "application/problem+json", ndjsonType, "text/html", "text/plain", "text/markdown", "text/css", "text/javascript", "image/svg+xml",
+		jsonType, "application/problem+json", ndjsonType, "text/html", "text/plain", "text/markdown", "text/css", "text/javascript", csvType, "image/svg+xml",
 	}))
 	if err != nil {
 		return nil, fmt.Errorf("api: compression: %w", err)
@@ -215,7 +215,7 @@ func allowOrigins() gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if (c.Request.Method == http.MethodGet || c.Request.Method == http.MethodOptions) && open[c.FullPath()] {
 			c.Header("Access-Control-Allow-Origin", "*")
-			c.Header("Access-Control-Expose-Headers", "ETag, Retry-After, "+requestIDHeader)
+			c.Header("Access-Control-Expose-Headers", "ETag, Link, Retry-After, "+requestIDHeader)
 		}
 		c.Next()
 	}

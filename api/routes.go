@@ -140,7 +140,7 @@ func routes() []route {
 		{post, "/v1/leagues", scopeAdmin, 201, "create-league", tagLeagues, "Create a league", handleOn(leagues, (*leagueHandlers).create), nil},
 		{get, "/v1/leagues/{slug}", scopePublic, 200, "get-league", tagLeagues, "One league", handleOn(leagues, (*leagueHandlers).get), nil},
 		{patch, "/v1/leagues/{slug}", scopeOrganize, 200, "update-league", tagLeagues, "Change a league's settings", handleOn(leagues, (*leagueHandlers).update), nil},
-		{get, "/v1/leagues/{slug}/standings", scopePublic, 200, "list-standings", tagLeagues, "The table", handleDear(leagues, (*leagueHandlers).standings), nil},
+		{get, "/v1/leagues/{slug}/standings", scopePublic, 200, "list-standings", tagLeagues, "The table", handleDear(leagues, (*leagueHandlers).standings), describeTable},
 		{get, "/v1/leagues/{slug}/rounds", scopePublic, 200, "list-league-rounds", tagLeagues, "Pairings of a season, by round", handleDear(seasons, (*seasonHandlers).listRounds), nil},
 		{get, "/v1/leagues/{slug}/seasons", scopePublic, 200, "list-seasons", tagLeagues, "Seasons, newest first", handleOn(seasons, (*seasonHandlers).list), nil},
 		{get, "/v1/leagues/{slug}/seasons/{season}", scopePublic, 200, "get-season", tagLeagues, "One season with its table and pairings", handleDear(seasons, (*seasonHandlers).get), nil},
