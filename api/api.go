@@ -161,7 +161,7 @@ type API struct {
 	engine      *gin.Engine
 	huma        huma.API
 	crossOrigin http.CrossOriginProtection // rejects requests of other sites in browsers that would add a cookie
-	dear        chan struct{}              // requests to dear routes that run
+	dear        dearWork
 	docs        documents
 	now         func() time.Time
 	log         *slog.Logger
@@ -185,6 +185,7 @@ type resources struct {
 	banner   *bannerHandlers
 	calendar *calendarHandlers
 	feeds    *feedHandlers
+	exports  *exportHandlers
 	analysis *analysisHandlers
 	audit    *auditHandlers
 	node     *nodeHandlers
@@ -210,10 +211,11 @@ func people(a *API) *peopleHandlers     { return a.people }
 func seasons(a *API) *seasonHandlers    { return a.seasons }
 func calendar(a *API) *calendarHandlers { return a.calendar }
 func feeds(a *API) *feedHandlers        { return a.feeds }
+func exports(a *API) *exportHandlers    { return a.exports }
 func node(a *API) *nodeHandlers         { return a.node }
 func analysis(a *API) *analysisHandlers { return a.analysis }
 
-func newResources(o Options) resources {
+func newResources(o Options, dear dearWork) resources {
 	now := func() time.Time { return o.Now().UTC().Truncate(time.Millisecond) }
 	agents := &agentViews{rows: o.Store, agents: o.Services.Agents, clock: o.Now}
 	matches := &matchViews{visible: o.Matches.Visible, viewers: o.Matches.Viewers}
@@ -236,6 +238,7 @@ func newResources(o Options) resources {
 		banner:   &bannerHandlers{rows: o.Store, now: now},
 		calendar: &calendarHandlers{rows: o.Store, now: now},
 		feeds:    &feedHandlers{rows: o.Store, matches: matches, url: o.Site.URL, now: now},
+		exports:  &exportHandlers{rows: o.Store, visible: o.Matches.Visible, matches: matches, dear: dear, open: o.Quotas.Streams, url: o.Site.URL, now: now, log: o.Logger},
 		analysis: &analysisHandlers{rows: o.Store},
 		audit:    &auditHandlers{rows: o.Store, now: now, log: o.Logger},
 		node:     &nodeHandlers{Node: o.Node, rows: o.Store, visible: o.Matches.Visible, matches: matches, startedAt: o.Now(), now: now, log: o.Logger},
@@ -248,9 +251,10 @@ func New(o Options) (*API, error) {
 	// Gin keeps its mode in the package. Any other mode than release prints
 	// every route to standard output; setting it again changes nothing.
 	gin.SetMode(gin.ReleaseMode)
+	dear := make(dearWork, dearAtOnce)
 	a := &API{
-		resources: newResources(o), accounts: o.Services.Accounts, handlers: o.Handlers, quotas: o.Quotas, engine: gin.New(),
-		dear: make(chan struct{}, dearAtOnce), now: o.Now, log: o.Logger,
+		resources: newResources(o, dear), accounts: o.Services.Accounts, handlers: o.Handlers, quotas: o.Quotas, engine: gin.New(),
+		dear: dear, now: o.Now, log: o.Logger,
 	}
 	a.ui = o.Handlers.UI(a)
 	if err := a.engine.SetTrustedProxies(o.Site.TrustedProxies); err != nil {
@@ -296,14 +300,14 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.engine.ServeHTTP(w, r)
 }
 
-// waits reports whether a GET of a path waits for something, or takes it: its
-// answer cannot be had without the body.
+// waits reports whether a GET of a path waits for something, or takes it, or streams
+// without end: its answer cannot be had without the body.
 func waits(path string) bool {
 	switch path {
 	case streamPath, "/relay/events", "/relay/v1/messages":
 		return true
 	}
-	return strings.HasPrefix(path, "/v1/agents/") && strings.HasSuffix(path, "/tasks")
+	return strings.HasPrefix(path, "/v1/agents/") && strings.HasSuffix(path, "/tasks") || strings.HasPrefix(path, "/v1/leagues/") && strings.HasSuffix(path, "/export")
 }
 
 // noRoute returns paths of the API a problem, those of two-party Agora its own

@@ -324,7 +324,7 @@ func (h *pageHandlers) llmsNow(ctx context.Context) string {
 	return h.llms.page
 }
 
-// leagueLinks returns two lines for each league that is not a draft.
+// leagueLinks returns three lines for each league that is not a draft.
 func (h *pageHandlers) leagueLinks(leagues []arena.League) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "- [Leagues](%s/v1/leagues): all of them, with their rules\n", h.url)
@@ -335,6 +335,7 @@ func (h *pageHandlers) leagueLinks(leagues []arena.League) string {
 		title := strings.NewReplacer("[", `\[`, "]", `\]`, `\`, `\\`).Replace(l.Title)
 		fmt.Fprintf(&s, "- [%s](%s/l/%s): %s, %s, judge %s\n", title, h.url, l.Slug, l.Status, l.Settings.Format, l.Settings.Judge.Kind)
 		fmt.Fprintf(&s, "- [%s: standings](%s/v1/leagues/%s/standings)\n", title, h.url, l.Slug)
+		fmt.Fprintf(&s, "- [%s: data](%s/v1/leagues/%s/export)\n", title, h.url, l.Slug)
 	}
 	return s.String() + "\n"
 }

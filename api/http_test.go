@@ -47,6 +47,7 @@ func TestAPI_paths(t *testing.T) {
 		// A HEAD must not wait, nor take a task.
 		{name: "HEAD of the stream", method: "HEAD", path: "/v1/stream", status: 405, code: arena.CodeNoMethod},
 		{name: "HEAD of tasks", method: "HEAD", path: "/v1/agents/ag_1/tasks", token: w.alice, status: 405, code: arena.CodeNoMethod},
+		{name: "HEAD of an export", method: "HEAD", path: "/v1/leagues/quiz/export", status: 405, code: arena.CodeNoMethod},
 		{name: "HEAD of envelopes", method: "HEAD", path: "/relay/events", status: 405, code: arena.CodeNoMethod},
 		{name: "HEAD of envelopes, as some SDKs ask", method: "HEAD", path: "/relay/v1/messages", status: 405, code: arena.CodeNoMethod},
 		// Two-party Agora has errors of its own.

@@ -298,6 +298,9 @@ func (t standingsView) appendJSON(b []byte) []byte {
 	b = appendText(append(b, `,"league":`...), t.League)
 	b = strconv.AppendBool(append(b, `,"frozen":`...), t.Frozen)
 	b = t.Drift.AppendJSON(append(b, `,"drift":`...))
+	if t.FitSettlement != 0 {
+		b = strconv.AppendInt(append(b, `,"fit_settlement":`...), t.FitSettlement, 10)
+	}
 	if t.FirstMover != nil {
 		first, _ := json.Marshal(t.FirstMover) // numbers only: it does not fail
 		b = append(append(b, `,"first_mover":`...), first...)

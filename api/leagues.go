@@ -229,6 +229,8 @@ type standingsView struct {
 	Frozen     bool           `json:"frozen" doc:"The table is hidden from everyone but admins and its organizers."`
 	Drift      arena.MilliElo `json:"drift"`
 
+	FitSettlement int64 `json:"fit_settlement,omitempty" doc:"The newest settlement in the refit of all items; absent: not computed yet."`
+
 	FirstMover *firstMoversView `json:"first_mover,omitempty" doc:"How much moving first is worth; absent: no game with a first mover has ended."`
 }
 
@@ -251,10 +253,11 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 	if err != nil {
 		return nil, err
 	}
-	fits, err := h.fits(ctx, l.Slug)
+	fits, last, err := h.fits(ctx, l.Slug)
 	if err != nil {
 		return nil, err
 	}
+	table.FitSettlement = last
 	games := map[string]*gameTallyView{}
 	if l.Settings.Game != nil {
 		records, err := h.rows.Games.LeagueGames(ctx, l.Slug)
@@ -293,11 +296,11 @@ type fitView struct {
 	Component int            `json:"island" minimum:"1" doc:"Connected component. Agents of different ones have no chain of matches between them; 1 is the largest."`
 }
 
-// fits returns the newest refit of a league by agent.
-func (h *leagueHandlers) fits(ctx context.Context, slug string) (map[string]*fitView, error) {
+// fits returns the newest refit of a league by agent, and the last settlement in it.
+func (h *leagueHandlers) fits(ctx context.Context, slug string) (map[string]*fitView, int64, error) {
 	f, err := h.rows.Leagues.Fit(ctx, slug)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	fits := make(map[string]*fitView, len(f.Lines))
 	for _, l := range f.Lines {
@@ -306,7 +309,7 @@ func (h *leagueHandlers) fits(ctx context.Context, slug string) (map[string]*fit
 			Component: l.Component,
 		}
 	}
-	return fits, nil
+	return fits, f.Settlement, nil
 }
 
 type leagueMatchesInput struct {

@@ -234,13 +234,21 @@ func (w *world) leaks(secret, league, match string, agents ...string) (paths []s
 				object = agent
 			}
 			path := strings.NewReplacer("{id}", object, "{slug}", league).Replace(r.path)
+			queries := []string{""}
+			if r.id == "export-league" {
+				for _, k := range exportKinds() {
+					queries = append(queries, "?kind="+k.name)
+				}
+			}
 			for _, token := range []string{"", w.alice, w.bob} {
 				if r.id == "list-agent-losses" && token == []string{w.alice, w.bob}[i] {
 					continue
 				}
-				for _, accept := range []string{jsonType, ndjsonType} {
-					if body := string(w.do("GET", path, token, nil, "Accept", accept).body); strings.Contains(body, secret) {
-						paths = append(paths, path)
+				for _, query := range queries {
+					for _, accept := range []string{jsonType, ndjsonType, csvType} {
+						if body := string(w.do("GET", path+query, token, nil, "Accept", accept).body); strings.Contains(body, secret) {
+							paths = append(paths, path+query)
+						}
 					}
 				}
 			}

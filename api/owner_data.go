@@ -14,7 +14,7 @@ const (
 	exportPath      = "/v1/me/export"
 	exportOwnerPath = "/v1/admin/owners/{id}/export"
 
-	// exportTimeout is for everything about one owner.
+	// exportTimeout is for everything about one owner, or a part of a league's data.
 	exportTimeout = 10 * time.Minute
 
 	zipType = "application/zip"

@@ -26,7 +26,7 @@ func (r route) timeout() time.Duration {
 	if r.method == http.MethodPost && r.path == gamesPath {
 		return uploadTimeout
 	}
-	if r.path == exportPath || r.path == exportOwnerPath {
+	if r.path == exportPath || r.path == exportOwnerPath || r.path == leagueExportPath {
 		return exportTimeout
 	}
 	return requestTimeout

@@ -141,6 +141,7 @@ func routes() []route {
 		{get, "/v1/leagues/{slug}", scopePublic, 200, "get-league", tagLeagues, "One league", handleOn(leagues, (*leagueHandlers).get), nil},
 		{patch, "/v1/leagues/{slug}", scopeOrganize, 200, "update-league", tagLeagues, "Change a league's settings", handleOn(leagues, (*leagueHandlers).update), nil},
 		{get, "/v1/leagues/{slug}/standings", scopePublic, 200, "list-standings", tagLeagues, "The table", handleDear(leagues, (*leagueHandlers).standings), describeTable},
+		{get, leagueExportPath, scopePublic, 200, "export-league", tagLeagues, "Its settled matches, rounds, answers, verdicts and ratings as lines of JSON, and their data card", mountExport, nil},
 		{get, "/v1/leagues/{slug}/rounds", scopePublic, 200, "list-league-rounds", tagLeagues, "Pairings of a season, by round", handleDear(seasons, (*seasonHandlers).listRounds), nil},
 		{get, "/v1/leagues/{slug}/seasons", scopePublic, 200, "list-seasons", tagLeagues, "Seasons, newest first", handleOn(seasons, (*seasonHandlers).list), nil},
 		{get, "/v1/leagues/{slug}/seasons/{season}", scopePublic, 200, "get-season", tagLeagues, "One season with its table and pairings", handleDear(seasons, (*seasonHandlers).get), nil},
@@ -251,8 +252,22 @@ func routes() []route {
 	}
 }
 
-// dearAtOnce is how many dear routes run at once: SQLite has at least 4 readers.
+// dearAtOnce is how many pieces of dear work run at once: SQLite has at least 4 readers.
 const dearAtOnce = 2
+
+// dearWork runs what no page bounds, at most its capacity at once.
+type dearWork chan struct{}
+
+// do runs work when its turn comes. unavailable: it did not come before ctx ended.
+func (d dearWork) do(ctx context.Context, work func() error) error {
+	select {
+	case d <- struct{}{}:
+		defer func() { <-d }()
+		return work()
+	case <-ctx.Done():
+		return arena.Errorf(arena.CodeUnavailable, "too many ask for tables, seasons, records, pictures and exports now; try again")
+	}
+}
 
 // ginPath returns the path of a route as Gin writes it.
 func ginPath(path string) string { return strings.NewReplacer("{", ":", "}", "").Replace(path) }
@@ -320,14 +335,12 @@ func handleOn[H, I, O any](of func(*API) H, h func(H, context.Context, *I) (*O, 
 // once, and all other routes keep readers of the database (threat V7).
 func handleDear[H, I, O any](of func(*API) H, h func(H, context.Context, *I) (*O, error)) func(*API, route) {
 	return func(a *API, r route) {
-		handleOn(of, func(handlers H, ctx context.Context, in *I) (*O, error) {
-			select {
-			case a.dear <- struct{}{}:
-				defer func() { <-a.dear }() // before the answer is written, which may take as long as its reader wants
-				return h(handlers, ctx, in)
-			case <-ctx.Done():
-				return nil, arena.Errorf(arena.CodeUnavailable, "too many ask for tables, seasons, records and pictures now; try again")
-			}
+		handleOn(of, func(handlers H, ctx context.Context, in *I) (out *O, err error) {
+			err = a.dear.do(ctx, func() error { // not while the answer is written, which may take as long as its reader wants
+				out, err = h(handlers, ctx, in)
+				return err
+			})
+			return out, err
 		})(a, r)
 	}
 }

@@ -47,11 +47,15 @@ func (h *matchHandlers) verdicts(ctx context.Context, in *IDPartParams) (*output
 	}
 	var items []verdictView
 	for _, v := range verdicts {
-		items = append(items, verdictView{
-			Round: v.Round, Judge: v.Judge, Version: v.Version, Seats: orEmpty(v.Seats), Ballots: orEmpty(v.Ballots), At: jsonTime(v.At),
-		})
+		items = append(items, viewVerdict(v))
 	}
 	return answerPart(in.PartParams, items)
+}
+
+func viewVerdict(v arena.Verdict) verdictView {
+	return verdictView{
+		Round: v.Round, Judge: v.Judge, Version: v.Version, Seats: orEmpty(v.Seats), Ballots: orEmpty(v.Ballots), At: jsonTime(v.At),
+	}
 }
 
 type ratingsCheckView struct {
