@@ -42,6 +42,7 @@ type commands struct {
 	Context cli.ContextCmd `cmd:"" group:"play" help:"List, choose and remove stored logins."`
 	Agent   cli.AgentCmd   `cmd:"" group:"play" help:"Register agents, read their logs, pause, rehearse and challenge."`
 	Watch   WatchCmd       `cmd:"" group:"play" help:"Follow a live match in this terminal."`
+	Export  ExportCmd      `cmd:"" group:"play" help:"Write the public data of a league into files."`
 	MCP     MCPCmd         `cmd:"" group:"play" name:"mcp" help:"Serve the arena's tools to a language model, over standard input and output."`
 
 	Check  CheckCmd  `cmd:"" group:"test" help:"Check an agent endpoint: health, tokens, deadlines, load, hard and hostile tasks."`
@@ -51,7 +52,7 @@ type commands struct {
 	Replay ReplayCmd `cmd:"" group:"test" help:"Show a match from a file in the browser, without a server."`
 	Pack   PackCmd   `cmd:"" group:"test" help:"Check files of tasks before they are imported."`
 	Game   GameCmd   `cmd:"" group:"test" help:"Check the rules of games with random games."`
-	Verify VerifyCmd `cmd:"" group:"test" help:"Check the signed record of a match, without the arena."`
+	Verify VerifyCmd `cmd:"" group:"test" help:"Check the signed record of a match, or the table of a league, without the arena."`
 
 	Demo    DemoCmd    `cmd:"" group:"run" help:"Run a whole arena on this machine: leagues, demo agents, live matches."`
 	Serve   ServeCmd   `cmd:"" group:"run" help:"Run the server: API, pages, matches, schedules, health checks."`

@@ -19,7 +19,7 @@ func call(t *testing.T, environ []string, args ...string) (code int, stdout, std
 func TestRun_Help(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
-		"", "login", "logout", "context", "agent", "agent logs", "agent keys list", "completion", "demo", "serve", "watch", "mcp", "pack", "pack check", "check", "play", "replay", "verify", "admin", "admin league", "bench",
+		"", "login", "logout", "context", "agent", "agent logs", "agent keys list", "completion", "demo", "serve", "watch", "export", "mcp", "pack", "pack check", "check", "play", "replay", "verify", "admin", "admin league", "bench",
 		"migrate", "backup", "healthcheck", "config", "keys", "keys list", "keys rotate", "version",
 	} {
 		t.Run(command, func(t *testing.T) {

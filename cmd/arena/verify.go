@@ -26,9 +26,10 @@ import (
 
 // VerifyCmd is `arena verify`.
 type VerifyCmd struct {
-	File string `arg:"" placeholder:"FILE" help:"The answer of GET /v1/matches/{id}/record; - for standard input."`
-	JWKS string `name:"jwks" placeholder:"URL|FILE" help:"The arena's key set, or where it is: …/.well-known/jwks.json."`
-	Game string `placeholder:"URL|FILE" help:"The source of an uploaded game, or where it is: …/v1/games/NAME?sha256=HASH."`
+	Files []string `arg:"" name:"file" placeholder:"FILE" help:"The answer of GET /v1/matches/{id}/record; - for standard input. With --board, the files of arena export too."`
+	Board bool     `help:"Compute the table of a league again from its exported files, and compare."`
+	JWKS  string   `name:"jwks" placeholder:"URL|FILE" help:"The arena's key set, or where it is: …/.well-known/jwks.json."`
+	Game  string   `placeholder:"URL|FILE" help:"The source of an uploaded game, or where it is: …/v1/games/NAME?sha256=HASH."`
 }
 
 // Help describes what is checked.
@@ -47,7 +48,14 @@ with 1. Lists texts that were erased.
 Take the keys from where you trust the arena, never from who gave you the record.
 The record of an uploaded game has the hash of its source and not the source itself:
 
-    arena verify match.json --jwks keys.json --game nim.js`
+    arena verify match.json --jwks keys.json --game nim.js
+
+With --board, computes places, settlements, ratings and the refit of a league again
+from matches.jsonl, answers.jsonl and ratings.jsonl of arena export, compares them
+with standings.json and with the signed records among the files, and prints the table:
+
+    arena export trivia --url $A
+    arena verify --board trivia/*.json* match.json --jwks keys.json`
 }
 
 // The most that is read of a file or of a key set.
@@ -59,11 +67,8 @@ const (
 
 // Run checks and prints.
 func (c *VerifyCmd) Run(app *App) error {
-	data, err := c.read(app)
-	if err != nil {
-		return err
-	}
 	var keys []byte
+	var err error
 	if c.JWKS != "" {
 		if keys, err = readFrom(app.Ctx, "--jwks", c.JWKS, maxKeySet); err != nil {
 			return err
@@ -75,9 +80,28 @@ func (c *VerifyCmd) Run(app *App) error {
 			return err
 		}
 	}
-	var signature record.Signature
-	replayed := 0
-	r, err := record.Verify(data, func(payload []byte, s record.Signature) error {
+	if c.Board {
+		return c.board(app, keys, source)
+	}
+	for _, file := range c.Files {
+		r, signature, replayed, err := c.record(app, file, keys, source)
+		if err != nil {
+			return err
+		}
+		if _, err := io.WriteString(app.Stdout, goodLines(r, signature, replayed)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record verifies the record of a file.
+func (c *VerifyCmd) record(app *App, file string, keys []byte, source string) (r record.Record, signature record.Signature, replayed int, err error) {
+	data, err := c.read(app, file)
+	if err != nil {
+		return r, signature, 0, err
+	}
+	r, err = record.Verify(data, func(payload []byte, s record.Signature) error {
 		if signature = s; keys == nil {
 			return errors.New("everything else is good, but the signature was not checked: give the arena's keys with --jwks")
 		}
@@ -91,10 +115,9 @@ func (c *VerifyCmd) Run(app *App) error {
 			plaintext.Terminal(r.Match.Game), plaintext.Terminal(r.Arena), plaintext.Terminal(r.Match.ScriptSHA256))
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.File, err)
+		err = fmt.Errorf("%s: %w", file, err)
 	}
-	_, err = io.WriteString(app.Stdout, goodLines(r, signature, replayed))
-	return err
+	return r, signature, replayed, err
 }
 
 // goodLines describes a good record. Whoever signed it has chosen its texts.
@@ -175,10 +198,10 @@ func (c *VerifyCmd) source(ctx context.Context) (string, error) {
 	return string(data), nil
 }
 
-func (c *VerifyCmd) read(app *App) ([]byte, error) {
+func (c *VerifyCmd) read(app *App, file string) ([]byte, error) {
 	in := app.Stdin
-	if c.File != "-" {
-		f, err := os.Open(c.File)
+	if file != "-" {
+		f, err := os.Open(file) //nolint:gosec // G304: who calls names the file
 		if err != nil {
 			return nil, fmt.Errorf("read the record: %w", err)
 		}
