@@ -21,18 +21,18 @@ import (
 	"github.com/agora-arena/arena/visibility"
 )
 
-// duels fills a league of four agents with finished duels of one round.
-func (w *world) duels(slug string, n int) {
+// duels fills the league quiz of four agents with finished duels of one round.
+func (w *world) duels(n int) {
 	w.t.Helper()
-	w.league(slug, nil)
+	w.league("quiz", nil)
 	var agents []string
 	for i := range 4 {
-		agents = append(agents, w.agent(w.alice, fmt.Sprintf("%s%d", slug, i), slug))
+		agents = append(agents, w.agent(w.alice, fmt.Sprintf("a%d", i), "quiz"))
 	}
 	db, err := sql.Open("sqlite", strings.TrimPrefix(w.database, "sqlite:"))
 	w.ok(err)
 	defer func() { w.ok(db.Close()) }()
-	w.ok(fill.Duels{League: slug, Agents: agents, Matches: n, Events: 1, From: testNow}.Fill(w.t.Context(), db, func(int, int) {}))
+	w.ok(fill.Duels{League: "quiz", Agents: agents, Matches: n, Events: 1, From: testNow}.Fill(w.t.Context(), db, func(int, int) {}))
 }
 
 // lines returns the lines of an export.
@@ -57,7 +57,7 @@ func TestAPI_export(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const matches = 2*exportPage + 7
-	w.duels("quiz", matches)
+	w.duels(matches)
 	for kind, each := range map[string]int{"matches": 1, "rounds": 1, "answers": 2, "verdicts": 0, "ratings": 1} {
 		path := "/v1/leagues/quiz/export?kind=" + kind
 		all := w.do("GET", path, "", nil)
@@ -101,7 +101,7 @@ func TestAPI_export(t *testing.T) {
 func TestAPI_export_card(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.duels("quiz", 3)
+	w.duels(3)
 	card := w.do("GET", "/v1/leagues/quiz/export", "", nil).is(200)
 	for at, want := range map[string]any{
 		"name": "quiz", "title": "League quiz", "license": "unknown", "settlement": 3.0, "matches": 3.0, "rounds": 3.0,
@@ -196,7 +196,7 @@ func (m *meter) Write(p []byte) (int, error) {
 func TestAPI_export_memory(t *testing.T) { //nolint:paralleltest // see above
 	w := newWorld(t)
 	const matches = 10_000
-	w.duels("quiz", matches)
+	w.duels(matches)
 	m := &meter{ResponseWriter: httptest.NewRecorder()}
 	w.api.ServeHTTP(m, httptest.NewRequestWithContext(t.Context(), "GET", "/v1/leagues/quiz/export?kind=matches", nil))
 	if len(m.used) < 10 || m.bytes < matches*500 {
@@ -228,7 +228,7 @@ func (g gone) Write(p []byte) (int, error) {
 func TestAPI_export_gone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *parts) { o.Limits.StreamsPerAddress = 1 })
-	w.duels("quiz", 3*exportPage)
+	w.duels(3*exportPage)
 	ctx, leave := context.WithCancel(t.Context())
 	out := gone{httptest.NewRecorder(), leave}
 	func() {
@@ -270,7 +270,7 @@ func TestAPI_export_fails(t *testing.T) {
 		visible.Visible = o.Matches.Visible
 		o.Matches.Visible = visible
 	})
-	w.duels("quiz", 2*exportPage)
+	w.duels(2*exportPage)
 	w.now.Store(time.Now().UnixMilli()) // of the sockets
 	compressed, err := Compress(w.api)
 	w.ok(err)
@@ -297,7 +297,7 @@ func TestAPI_export_dear(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.duels("quiz", 2*exportPage)
+		w.duels(2*exportPage)
 		read, wrote := make(chan struct{}), make(chan int, 10)
 		done := make(chan struct{})
 		go func() {

@@ -16,7 +16,7 @@ import (
 func TestAPI_standings_csv(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.duels("quiz", 4)
+	w.duels(4)
 	fitted := w.do("GET", "/v1/leagues/quiz/standings", "", nil).str("items.0.agent_id")
 	w.ok(w.store.Leagues.SaveFit(t.Context(), arena.Fit{League: "quiz", Settlement: 4, At: testNow, Lines: []arena.FitLine{
 		{AgentID: fitted, Rating: 1_600_000, Low: 1_500_500, High: 1_700_000, RankLow: 1, RankHigh: 3, Component: 1},

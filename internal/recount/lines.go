@@ -147,8 +147,8 @@ func (r *reader[T]) take() (*T, error) {
 	return line, err
 }
 
-// Difference is the first place where an export differs from what it leads to.
-type Difference struct {
+// DifferenceError is the first place where an export differs from what it leads to.
+type DifferenceError struct {
 	File   string
 	Line   int    // 0: the whole file
 	Match  string // "": none
@@ -156,7 +156,7 @@ type Difference struct {
 }
 
 // Error names the place.
-func (d *Difference) Error() string {
+func (d *DifferenceError) Error() string {
 	place := d.File
 	if d.Line > 0 {
 		place += fmt.Sprintf(", line %d", d.Line)
@@ -167,11 +167,11 @@ func (d *Difference) Error() string {
 	return place + ": " + d.Reason
 }
 
-// fault returns a Difference at the line that was read last.
+// fault returns a *DifferenceError at the line that was read last.
 func (r *reader[T]) fault(match, format string, args ...any) error {
 	n := r.no
 	if r.lines.Err() != nil {
 		n++
 	}
-	return &Difference{File: r.file, Line: n, Match: match, Reason: fmt.Sprintf(format, args...)}
+	return &DifferenceError{File: r.file, Line: n, Match: match, Reason: fmt.Sprintf(format, args...)}
 }

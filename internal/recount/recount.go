@@ -40,7 +40,7 @@ type Line struct {
 	Fit     *arena.FitLine // nil: it is not in the refit
 }
 
-// Verify computes a league's table from its export. The error is a *Difference if a
+// Verify computes a league's table from its export. The error is a *DifferenceError if a
 // line does not follow from the others, if the table of the arena or a record
 // differs from the result, or if a line cannot be read.
 //
@@ -291,13 +291,13 @@ func (v *verifier) checkRecordAnswers(m *match, lines []answer, r record.Record)
 	return nil
 }
 
-// answerFault is a Difference at one of the answers that were taken last.
+// answerFault is a *DifferenceError at one of the answers that were taken last.
 func (v *verifier) answerFault(m *match, lines []answer, i int, format string, args ...any) error {
 	last := v.answers.no
 	if v.answers.held != nil { // the first one of the next match
 		last--
 	}
-	return &Difference{File: Answers, Line: last - (len(lines) - 1 - i), Match: m.MatchID, Reason: fmt.Sprintf(format, args...)}
+	return &DifferenceError{File: Answers, Line: last - (len(lines) - 1 - i), Match: m.MatchID, Reason: fmt.Sprintf(format, args...)}
 }
 
 // settle adds a verified settlement to the ratings and to the refit.
@@ -331,13 +331,13 @@ func (v *verifier) settle(m *match, s *settlement) error {
 }
 
 func (v *verifier) tableFault(format string, args ...any) error {
-	return &Difference{File: Standings, Reason: fmt.Sprintf(format, args...)}
+	return &DifferenceError{File: Standings, Reason: fmt.Sprintf(format, args...)}
 }
 
 // finish computes the table and compares it with the one of the arena.
 func (v *verifier) finish() error {
 	for _, id := range slices.Sorted(maps.Keys(v.unseen)) {
-		return &Difference{File: "signed record", Match: id, Reason: "the export does not have this match"}
+		return &DifferenceError{File: "signed record", Match: id, Reason: "the export does not have this match"}
 	}
 	for _, id := range slices.Sorted(maps.Keys(v.awaited)) {
 		return v.tableFault("agent %s has %d rated matches, the export ends with %d of them at settlement %d: export again", id, v.awaited[id].RatedMatches, v.ratings[id].Matches, v.Last)

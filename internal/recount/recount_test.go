@@ -37,7 +37,7 @@ func group(agent int) string { return fmt.Sprintf("ow_%d", max(agent, 1)) }
 func play(t *testing.T) *export {
 	t.Helper()
 	e := &export{lines: map[string][]string{}, ratings: map[string]arena.Rating{}, records: map[string]record.Record{}}
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // G404: repeatable
+	random := rand.New(rand.NewPCG(1, 2))
 	drift := arena.MilliElo(0)
 	for n := 1; n <= played; n++ {
 		seq, id := int64(10*n), fmt.Sprintf("m_%d", n)
@@ -255,7 +255,7 @@ func TestVerify_changed(t *testing.T) {
 				records = e.records
 			}
 			_, err := e.verify(t, table, records)
-			var d *Difference
+			var d *DifferenceError
 			if !errors.As(err, &d) || !strings.Contains(d.Reason, c.say) {
 				t.Fatalf("%v", err)
 			}
@@ -308,7 +308,7 @@ func TestVerify_lines(t *testing.T) {
 		table := e.table(t, len(e.results))
 		change(e)
 		_, err := e.verify(t, table, nil)
-		if d := (*Difference)(nil); !errors.As(err, &d) {
+		if d := (*DifferenceError)(nil); !errors.As(err, &d) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -337,7 +337,7 @@ func TestVerify_table(t *testing.T) {
 			digit := &changed[place[1]-1]
 			*digit = '1' + (*digit-'0')%8
 			_, err := e.verify(t, changed, nil)
-			d := (*Difference)(nil)
+			d := (*DifferenceError)(nil)
 			if member == "rating" && i == len(all)-1 {
 				continue // of an agent without a match
 			}
