@@ -228,7 +228,7 @@ func (g gone) Write(p []byte) (int, error) {
 func TestAPI_export_gone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *parts) { o.Limits.StreamsPerAddress = 1 })
-	w.duels(3*exportPage)
+	w.duels(3 * exportPage)
 	ctx, leave := context.WithCancel(t.Context())
 	out := gone{httptest.NewRecorder(), leave}
 	func() {
@@ -270,7 +270,7 @@ func TestAPI_export_fails(t *testing.T) {
 		visible.Visible = o.Matches.Visible
 		o.Matches.Visible = visible
 	})
-	w.duels(2*exportPage)
+	w.duels(2 * exportPage)
 	w.now.Store(time.Now().UnixMilli()) // of the sockets
 	compressed, err := Compress(w.api)
 	w.ok(err)
@@ -297,7 +297,7 @@ func TestAPI_export_dear(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.duels(2*exportPage)
+		w.duels(2 * exportPage)
 		read, wrote := make(chan struct{}), make(chan int, 10)
 		done := make(chan struct{})
 		go func() {
