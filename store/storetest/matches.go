@@ -81,6 +81,8 @@ func listMatches(f *fixture) {
 		{arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchScheduled, arena.MatchFinished}}, []string{"m_3", "m_1"}},
 		{arena.MatchFilter{League: "sums", AgentID: ids[2], Statuses: []arena.MatchStatus{arena.MatchRunning}}, []string{"m_2"}},
 		{arena.MatchFilter{League: "none"}, []string{}},
+		{arena.MatchFilter{IDs: []string{"m_1", "m_none", "m_2"}}, []string{"m_2", "m_1"}},
+		{arena.MatchFilter{IDs: []string{"m_1", "m_2"}, League: "trivia"}, []string{"m_1"}},
 		{arena.MatchFilter{AgentID: ids[0], OpponentID: ids[2]}, []string{"m_2"}},
 		{arena.MatchFilter{AgentID: ids[2], OpponentID: ids[0], League: "trivia"}, []string{}},
 		{arena.MatchFilter{AgentID: ids[0], OpponentID: "ag_none"}, []string{}},

@@ -163,6 +163,9 @@ func rebuild(f *fixture) {
 	f.equal(5, len(results))
 	f.equal([]arena.RatedSeat{{AgentID: "ag_a", OwnerID: "ow_a", Place: 1}, {AgentID: "ag_b", OwnerID: "ow_b", Place: 2}}, results[0].Seats)
 	f.equal(2, len(must(f.Leagues.RatedResults(ctx, "trivia", 3, 10))(f)))
+	summary := must(f.Ratings.Settled(ctx, "trivia"))(f)
+	f.equal(arena.SettledMatches{Matches: 5, Rounds: summary.Rounds, Last: 5, First: start, Till: start.Add(4 * time.Minute)}, summary)
+	f.equal(arena.SettledMatches{}, must(f.Ratings.Settled(ctx, "none"))(f))
 
 	state := func() (table []arena.Rating, settled []arena.Settlement) {
 		for _, s := range must(f.Leagues.Standings(ctx, "trivia", start))(f) {
