@@ -157,3 +157,24 @@ func TestHolm(t *testing.T) {
 		})
 	}
 }
+
+func TestWeightedHolm(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		p, weights []float64
+		sum        float64
+		want       []bool
+	}{
+		"the weight decides":         {[]float64{0.01, 0.01}, []float64{1, 0.25}, 3, []bool{true, false}},
+		"in the order of p/weight":   {[]float64{0.02, 0.012}, []float64{2, 1}, 3.5, []bool{true, true}},
+		"two halves cost one":        {[]float64{0.0125, 0.0125, 0.025}, []float64{0.5, 0.5, 1}, 2, []bool{true, true, true}},
+		"the first stops the second": {[]float64{0.03, 0.02}, []float64{1, 0.5}, 2, []bool{false, false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := stats.WeightedHolm(tt.p, tt.weights, tt.sum, 0.05); !slices.Equal(got, tt.want) {
+				t.Errorf("rejected %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
