@@ -228,18 +228,46 @@ type RatedSeat struct {
 	AgentID string
 	OwnerID string // or the group of the owner: see Seat.Group
 	Place   int
+	After   MilliElo // the agent's rating after the match; 0: not read
 }
 
 // FitLine is the result of a league's refit for one agent (docs/rules.md, section
 // 7): a strength from all its results at once, with its uncertainty.
+//
+// Ranks count groups of owners. They say which agents the results of this league
+// tell apart at this look: they hold for its tasks, and a table that is watched
+// until it shows a difference shows one more often than one table errs. Agents of
+// one tier need not be equal: that two cannot be told apart is not transitive
+// (docs/rules/board.md).
 type FitLine struct {
-	AgentID   string   `json:"agent_id"`
-	Rating    MilliElo `json:"rating"`
-	Low       MilliElo `json:"low"` // of the 95 % interval
-	High      MilliElo `json:"high"`
-	RankLow   int      `json:"rank_low"` // best rank that the interval allows
-	RankHigh  int      `json:"rank_high"`
-	Component int      `json:"island"` // connected component of the graph of matches
+	AgentID string   `json:"agent_id"`
+	Rating  MilliElo `json:"rating"`
+	Low     MilliElo `json:"low"` // of the 95 % interval
+	High    MilliElo `json:"high"`
+	// Tier is 1 + the number of groups with a significantly better agent; 0: the
+	// agent was compared with no other, because it has met too few groups.
+	Tier      int `json:"tier,omitempty"`
+	RankLow   int `json:"rank_low"`  // the tier; 1 without a tier
+	RankHigh  int `json:"rank_high"` // the number of groups minus those whose agents are all significantly worse
+	Component int `json:"island"`    // connected component of the graph of matches
+}
+
+// NoTiers is why no agent of a league has a tier.
+type NoTiers string
+
+// The reasons why no agent has a tier.
+const (
+	NoTiersPending       NoTiers = "pending"         // the next refit follows
+	NoTiersTooFewMatches NoTiers = "too_few_matches" // no two agents have met enough opponents
+	NoTiersTooFewOwners  NoTiers = "too_few_owners"  // nobody can have met enough groups of owners
+	NoTiersTooManyAgents NoTiers = "too_many_agents" // more than a refit takes
+	NoTiersAllDraws      NoTiers = "all_draws"       // no match has a winner
+)
+
+// FitPair is two agents of which one is significantly better.
+type FitPair struct {
+	Better string `json:"better"`
+	Worse  string `json:"worse"`
 }
 
 // Fit is the newest refit of a league.
@@ -248,6 +276,18 @@ type Fit struct {
 	Settlement int64 // the last one that is in it
 	At         time.Time
 	Lines      []FitLine
+	Board      FitBoard
+}
+
+// FitBoard is what a refit says of a table as a whole.
+type FitBoard struct {
+	NoTiers NoTiers `json:"no_tiers,omitempty"` // "": some line has a tier
+	Groups  int     `json:"groups"`             // of owners
+	// Conflicts are pairs whose better agent had the lower live rating, at most 20.
+	Conflicts []FitPair `json:"conflicts,omitempty"`
+	// Cycles are triples of agents of which each beats the next, and the last the
+	// first, in their own matches; at most 20.
+	Cycles [][3]string `json:"cycles,omitempty"`
 }
 
 // RatingsReport summarizes the ratings of one league.

@@ -160,6 +160,8 @@ func TestMigrations_frozen(t *testing.T) {
 		"sqlite/00056_agent_mark.sql":         "0bca24db6c6f92f8d94a0e2397e0b8e9242a61ddeb8a5519861885e71438088a",
 		"postgres/00057_guesses.sql":          "562bde456826722cf5350a5b5bd7bd9f62ef64bb0f3edfc779ca68296fe2c0fc",
 		"sqlite/00057_guesses.sql":            "1e9b0be10cbb7542c70fc6f4df306a88d9583cad5b7d6aec149d2d32a9b2e8de",
+		"sqlite/00058_fit_board.sql":          "48a3fbdc9de91396987a3b500fe5c2cfb44d83fcf210bdf362afee5dc10502d2",
+		"postgres/00058_fit_board.sql":        "1fe0fbee78a2f06a258052bc41471e39c41a2d49a53ce3bb3bf961ac01bee30d",
 	}
 	for _, engine := range []string{"postgres", "sqlite"} {
 		files, err := migrations.For(engine)

@@ -23,7 +23,7 @@ func (s *Leagues) RatedResults(ctx context.Context, league string, afterSeq int6
 	_, err := db.All(ctx, s.reader, func(r db.Row) (none struct{}, err error) {
 		var t arena.RatedResult
 		var seat arena.RatedSeat
-		if err = r.Scan(&t.Seq, &t.MatchID, db.IntoTime(&t.At), &seat.AgentID, &seat.OwnerID, &seat.Place); err != nil {
+		if err = r.Scan(&t.Seq, &t.MatchID, db.IntoTime(&t.At), &seat.AgentID, &seat.OwnerID, &seat.Place, (*int64)(&seat.After)); err != nil {
 			return none, err
 		}
 		if n := len(results); n == 0 || results[n-1].Seq != t.Seq {
@@ -32,7 +32,7 @@ func (s *Leagues) RatedResults(ctx context.Context, league string, afterSeq int6
 		last := &results[len(results)-1]
 		last.Seats = append(last.Seats, seat)
 		return none, nil
-	}, `SELECT t.seq, t.match_id, t.at, c.agent_id, `+seatGroup+`, s.place
+	}, `SELECT t.seq, t.match_id, t.at, c.agent_id, `+seatGroup+`, s.place, c.melo_after
 		FROM (SELECT seq, match_id, at FROM settlements WHERE league = $1 AND seq > $2 ORDER BY seq LIMIT $3) t
 		JOIN rating_changes c ON c.settlement = t.seq
 		JOIN seats s ON s.match_id = t.match_id AND s.agent_id = c.agent_id ORDER BY t.seq, c.no`, league, afterSeq, limit)
@@ -45,18 +45,24 @@ func (s *Leagues) SaveFit(ctx context.Context, f arena.Fit) error {
 	if err != nil {
 		return s.wrap(err, "save the fit of league %s", f.League)
 	}
+	board, err := db.JSONText(f.Board)
+	if err != nil {
+		return s.wrap(err, "save the fit of league %s", f.League)
+	}
 	err = s.write(ctx, leagueKey(f.League), func(ctx context.Context, tx *db.Tx) error {
-		_, err := db.Exec(ctx, tx, `INSERT INTO fits (league, settlement, at, lines) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (league) DO UPDATE SET settlement = excluded.settlement, at = excluded.at, lines = excluded.lines`,
-			f.League, f.Settlement, db.Millis(f.At), lines)
+		_, err := db.Exec(ctx, tx, `INSERT INTO fits (league, settlement, at, lines, board) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (league) DO UPDATE SET settlement = excluded.settlement, at = excluded.at, lines = excluded.lines, board = excluded.board`,
+			f.League, f.Settlement, db.Millis(f.At), lines, board)
 		return err
 	})
 	return s.wrap(err, "save the fit of league %s", f.League)
 }
 
 // Fit returns the newest refit of a league; one without lines when there is
-// none yet. Its lines are shared and must not be changed: a table asks for
-// them again and again, and reading a thousand takes longer than the rest.
+// none yet. Its lists are shared and must not be changed: a table asks for
+// them again and again, and reading a thousand lines takes longer than the rest.
+// The fit of an earlier version has no tiers and stands at settlement 0, so that
+// the next refit replaces it.
 func (s *Leagues) Fit(ctx context.Context, league string) (arena.Fit, error) {
 	known, _ := s.fits.Load(league)
 	was, ok := known.(arena.Fit)
@@ -67,12 +73,15 @@ func (s *Leagues) Fit(ctx context.Context, league string) (arena.Fit, error) {
 	f, err := db.One(ctx, s.reader, func(r db.Row) (arena.Fit, error) {
 		f := arena.Fit{League: league}
 		var lines sql.NullString
-		if err := r.Scan(&f.Settlement, db.IntoTime(&f.At), &lines); err != nil || !lines.Valid {
-			f.Lines = was.Lines
-			return f, err
+		var board string
+		if err := r.Scan(&f.Settlement, db.IntoTime(&f.At), &lines, &board); err != nil || !lines.Valid {
+			return was, err
 		}
-		return f, db.IntoJSON(&f.Lines).Scan(lines.String)
-	}, `SELECT settlement, at, CASE WHEN settlement = $1 AND at = $2 THEN NULL ELSE lines END FROM fits WHERE league = $3`, settlement, at, league)
+		if board == "" {
+			f.Settlement = 0
+		}
+		return f, errors.Join(db.IntoJSON(&f.Lines).Scan(lines.String), db.IntoJSON(&f.Board).Scan(board))
+	}, `SELECT settlement, at, CASE WHEN settlement = $1 AND at = $2 THEN NULL ELSE lines END, board FROM fits WHERE league = $3`, settlement, at, league)
 	if errors.Is(err, sql.ErrNoRows) {
 		return arena.Fit{League: league}, nil
 	}

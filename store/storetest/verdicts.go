@@ -141,11 +141,16 @@ func fits(f *fixture) {
 	f.league("trivia")
 	f.equal(arena.Fit{League: "trivia"}, must(f.Leagues.Fit(ctx, "trivia"))(f))
 	fit := arena.Fit{League: "trivia", Settlement: 3, At: start, Lines: []arena.FitLine{{
-		AgentID: "ag_a", Rating: 1_512_345, Low: 1_400_000, High: 1_600_000, RankLow: 1, RankHigh: 3,
-	}}}
+		AgentID: "ag_a", Rating: 1_512_345, Low: 1_400_000, High: 1_600_000, Tier: 1, RankLow: 1, RankHigh: 3,
+	}}, Board: arena.FitBoard{Groups: 3, Conflicts: []arena.FitPair{{Better: "ag_a", Worse: "ag_b"}}, Cycles: [][3]string{{"ag_a", "ag_b", "ag_c"}}}}
 	f.ok(f.Leagues.SaveFit(ctx, arena.Fit{League: "trivia", At: start}))
 	f.ok(f.Leagues.SaveFit(ctx, fit))
-	f.equal(fit, must(f.Leagues.Fit(ctx, "trivia"))(f))
+	for range 2 { // read, then known
+		f.equal(fit, must(f.Leagues.Fit(ctx, "trivia"))(f))
+	}
+	none := arena.Fit{League: "trivia", Settlement: 4, At: start, Board: arena.FitBoard{NoTiers: arena.NoTiersTooManyAgents, Groups: 4000}}
+	f.ok(f.Leagues.SaveFit(ctx, none))
+	f.equal(none, must(f.Leagues.Fit(ctx, "trivia"))(f))
 }
 
 // rebuild: a second look that changes nothing leaves everything as it is; one
@@ -161,7 +166,9 @@ func rebuild(f *fixture) {
 	f.settle(f.begin("m_s", "sums", ids...), start)
 	results := must(f.Leagues.RatedResults(ctx, "trivia", 0, 10))(f)
 	f.equal(5, len(results))
-	f.equal([]arena.RatedSeat{{AgentID: "ag_a", OwnerID: "ow_a", Place: 1}, {AgentID: "ag_b", OwnerID: "ow_b", Place: 2}}, results[0].Seats)
+	f.equal([]arena.RatedSeat{
+		{AgentID: "ag_a", OwnerID: "ow_a", Place: 1, After: 1_510_000}, {AgentID: "ag_b", OwnerID: "ow_b", Place: 2, After: 1_490_000},
+	}, results[0].Seats)
 	f.equal(2, len(must(f.Leagues.RatedResults(ctx, "trivia", 3, 10))(f)))
 	summary := must(f.Ratings.Settled(ctx, "trivia"))(f)
 	f.equal(arena.SettledMatches{Matches: 5, Rounds: summary.Rounds, Last: 5, First: start, Till: start.Add(4 * time.Minute)}, summary)
