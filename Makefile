@@ -94,7 +94,7 @@ test: test-deps web/node_modules/.package-lock.json ## What every change runs; a
 .PHONY: test-all
 test-all: export ARENA_TEST_REQUIRE := postgres,redis,pebble,oidc,smtp,sdk
 test-all: test test-postgres test-sdk sdks ## Everything: also PostgreSQL, SDKs, more packages with the race detector, packages installed, SDKs and examples installed from a running arena, an arena hosted from an empty Debian, a bucket, 1,000 games of chess, a day of 1,000 agents
-	$(PLAIN) ARENA_TEST_SLOW=1 go test $(TAGS) -count=1 -timeout 20m -run '^TestSlow_' ./internal/backup/s3 ./e2e ./league ./league/game/rules
+	$(PLAIN) ARENA_TEST_SLOW=1 go test $(TAGS) -count=1 -timeout 20m -run '^TestSlow_' ./internal/backup/s3 ./e2e ./league ./league/game/rules ./scoring
 	@$(MAKE) --no-print-directory race
 	scripts/package-test.sh
 

@@ -6,8 +6,8 @@
 // system "agora-elo-1". Package judge queries external judges,
 // match/engine runs rounds, and store writes ratings.
 //
-// It also owns the statistics that do not affect ratings: refits,
-// calibration and anomalies.
+// It also owns the statistics that do not affect ratings: refits with their
+// tiers, calibration and anomalies. Package stats has the distributions.
 //
 // Everything here is a pure function: no clock, no randomness, no storage, and the
 // same bits on every architecture, but for refits, which may differ in the last

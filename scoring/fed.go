@@ -221,7 +221,7 @@ func linesWithout(duels []arena.RatedResult, without map[int]bool) (map[string]a
 			f.Add(d)
 		}
 	}
-	lines, err := f.Lines()
+	lines, err := f.strengths()
 	if err != nil {
 		return nil, fmt.Errorf("anomalies: %w", err)
 	}

@@ -7,32 +7,35 @@ import (
 	"slices"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/scoring/stats"
 )
 
 // MaxFitAgents is the largest number of agents that Fit accepts: time grows with
-// the cube of the number and memory with the square, 3 * 8 bytes for each pair.
+// the cube of the number and memory with the square, some 100 bytes for each pair.
 const MaxFitAgents = 2000
 
 // Fit returns the strengths of all agents of results at once, with their
-// uncertainty, by agent id (docs/rules.md, section 7). More than MaxFitAgents
-// agents are an error.
+// uncertainty and their tiers, by agent id (docs/rules.md, section 7, and
+// docs/rules/board.md). More than MaxFitAgents agents are an error.
 //
 // It is the Bradley-Terry model: i beats j with probability
-// 1/(1+10^((R_j-R_i)/400)). A match of N is a game of weight 1/(N-1) for each
-// pair, by places, where a draw is half a win for both. Agents of one owner do
-// not play each other. Each agent has one virtual draw against a fixed 1500, so
-// that an agent without losses has a finite strength. Newton's method finds the
-// maximum of the likelihood; the mean of all strengths is then set to 1500.
+// 1/(1+10^((R_j-R_i)/400)). An observation is a match and a pair of its seats,
+// by places, where a draw is half a win for both. Agents of one group of owners
+// do not play each other. In a match of N, an observation of a (group g) and b
+// (group h) has the weight 1/(N-1) times 1/(k_bg k_ah), where k_bg is the number of
+// agents of g that b met, so that clones of one agent count once. Each agent has
+// one virtual draw against a fixed 1500, so that an agent without losses has a
+// finite strength. Newton's method finds the maximum of the likelihood; the mean
+// of all strengths is then set to 1500.
 //
-//   - Low and High are a 95 % interval of the distance from that mean. It is
-//     clustered by match: V = C H^-1 (sum over matches of g g') H^-1 C with the
-//     gradients g of whole matches, so that the games of one match do not count
-//     as independent. C subtracts the mean. The virtual draw adds 1/4, as if its
-//     result were random: otherwise an agent with few, equal results would seem
-//     certain.
-//   - RankLow is 1 + the number of agents whose Low is above the agent's High.
-//     RankHigh is the number of agents, including itself, whose High reaches the
-//     agent's Low.
+//   - Tier, RankLow and RankHigh come from tests of all pairs: see Refit.tiers.
+//   - Low and High are a 95 % interval of the distance from that mean, from the
+//     wider of two estimates: clustered by match, V = C H^-1 S H^-1 C with S = sum
+//     over matches of g g' and the gradients g of whole matches, so that the games of
+//     one match do not count as independent; and, from MinOpponentGroups opponent
+//     groups on, clustered by match and pair as the tests are. C subtracts the mean.
+//     The virtual draw adds 1/4 to S, as if its result were random: otherwise an
+//     agent with few, equal results would seem certain.
 //   - Component numbers the connected components of the graph of matches. 1 is
 //     the largest; components of the same size are in order of their first id.
 //     Only the virtual draws compare agents of different components, which the
@@ -48,10 +51,21 @@ func Fit(results []arena.RatedResult) ([]arena.FitLine, error) {
 // Refit is a Fit whose results are added one by one. It keeps 16 bytes per seat.
 type Refit struct {
 	index  map[string]int32 // of agents
-	agents []string
+	agents []agentState
 	owners map[string]int32 // from 1
 	seats  []fitSeat        // of all results, one after the other
 	ends   []int            // where the seats of each result end
+
+	groups int // of owners, set by sort
+}
+
+// agentState is an agent as its newest result shows it.
+type agentState struct {
+	id     string
+	seq    int64 // of that result
+	owner  int32 // 0: none
+	rating arena.MilliElo
+	group  int32 // from 0, set by sort; an agent without an owner is a group of its own
 }
 
 type fitSeat struct {
@@ -69,9 +83,13 @@ func (f *Refit) Add(r arena.RatedResult) {
 		if !known {
 			agent = int32(len(f.agents)) //nolint:gosec // G115: fewer agents than 2^31
 			f.index[s.AgentID] = agent
-			f.agents = append(f.agents, s.AgentID)
+			f.agents = append(f.agents, agentState{id: s.AgentID, seq: r.Seq})
 		}
-		f.seats = append(f.seats, fitSeat{agent, f.owner(s.OwnerID), int32(s.Place)}) //nolint:gosec // G115: a place is a number of seats
+		owner := f.owner(s.OwnerID)
+		if a := &f.agents[agent]; r.Seq >= a.seq {
+			a.seq, a.owner, a.rating = r.Seq, owner, s.After
+		}
+		f.seats = append(f.seats, fitSeat{agent, owner, int32(s.Place)}) //nolint:gosec // G115: a place is a number of seats
 	}
 	f.ends = append(f.ends, len(f.seats))
 }
@@ -89,14 +107,15 @@ func (f *Refit) owner(id string) int32 {
 }
 
 // games visits the pairs i < j of a result's seats that count, with S of i
-// against j and the weight.
-func games(seats []fitSeat, visit func(i, j int, score, weight float64)) {
+// against j and the weight before clones are discounted. Those of one owner in
+// this match, or of one group now, do not count.
+func (f *Refit) games(seats []fitSeat, visit func(i, j int, score, weight float64)) {
 	weight := 1 / float64(len(seats)-1)
 	for i, a := range seats {
 		for j := i + 1; j < len(seats); j++ {
 			b := seats[j]
 			switch {
-			case a.owner != 0 && a.owner == b.owner:
+			case a.owner != 0 && a.owner == b.owner || f.agents[a.agent].group == f.agents[b.agent].group:
 			case a.place < b.place:
 				visit(i, j, 1, weight)
 			case a.place > b.place:
@@ -128,48 +147,131 @@ const (
 
 // Lines returns the fit of the added results.
 func (f *Refit) Lines() ([]arena.FitLine, error) {
-	n := len(f.agents)
-	if n > MaxFitAgents {
-		return nil, fmt.Errorf("refit: %d agents, the limit is %d", n, MaxFitAgents)
+	fit, err := f.Fit()
+	if err == nil && fit.Board.NoTiers == arena.NoTiersTooManyAgents {
+		err = errTooManyAgents(len(f.agents))
 	}
-	if n == 0 {
+	return fit.Lines, err
+}
+
+// Fit returns the fit of the added results with what a league's table says of it
+// as a whole. More than MaxFitAgents agents have no lines. League, Settlement and
+// At are the caller's.
+func (f *Refit) Fit() (arena.Fit, error) {
+	f.sort()
+	fit := arena.Fit{Board: arena.FitBoard{Groups: f.groups}}
+	switch n := len(f.agents); {
+	case n == 0:
+		fit.Board.NoTiers = arena.NoTiersTooFewMatches
+		return fit, nil
+	case n > MaxFitAgents:
+		fit.Board.NoTiers = arena.NoTiersTooManyAgents
+		return fit, nil
+	}
+	e, err := f.estimate()
+	if err != nil {
+		return arena.Fit{}, err
+	}
+	e.cluster(f)
+	fit.Lines = e.lines(f)
+	f.tiers(e, &fit)
+	fit.Board.Cycles = f.cycles()
+	return fit, nil
+}
+
+// strengths returns the lines without tiers and ranks, and with intervals that
+// are clustered by match alone.
+func (f *Refit) strengths() ([]arena.FitLine, error) {
+	switch n := len(f.agents); {
+	case n == 0:
 		return nil, nil
+	case n > MaxFitAgents:
+		return nil, errTooManyAgents(n)
 	}
 	f.sort()
+	e, err := f.estimate()
+	if err != nil {
+		return nil, err
+	}
+	return e.lines(f), nil
+}
+
+func errTooManyAgents(n int) error {
+	return fmt.Errorf("refit: %d agents, the limit is %d", n, MaxFitAgents)
+}
+
+// estimate is a fit before its pairs are tested.
+type estimate struct {
+	*model
+	centered matrix    // rows of C H^-1
+	spread   matrix    // lower half of S
+	margins  []float64 // half the widths of the intervals
+}
+
+// estimate finds the strengths, and their intervals clustered by match.
+func (f *Refit) estimate() (*estimate, error) {
 	m := newModel(f)
 	if err := m.maximize(); err != nil {
 		return nil, err
 	}
 	m.center()
-	variances := m.variances(m.spread(f))
+	e := &estimate{model: m, spread: m.byMatch(f), centered: m.centeredInverse()}
+	e.margins = variances(e.spread, e.centered)
+	for i, v := range e.margins {
+		e.margins[i] = quantile975 * math.Sqrt(v)
+	}
+	return e, nil
+}
+
+// cluster clusters the spread by pair too, and widens the intervals.
+func (e *estimate) cluster(f *Refit) {
+	e.addPairs(f, e.spread)
+	e.spread.clip()
+	for i, v := range variances(e.spread, e.centered)[:e.n] {
+		if g := e.opponents[i]; g >= MinOpponentGroups {
+			df := float64(g - 1)
+			e.margins[i] = max(e.margins[i], stats.StudentQuantile(0.975, df)*math.Sqrt(v*float64(g)/df))
+		}
+	}
+}
+
+func (e *estimate) lines(f *Refit) []arena.FitLine {
 	components := f.components()
-	lines := make([]arena.FitLine, n)
-	for i := range lines {
-		margin := quantile975 * math.Sqrt(variances[i])
+	lines := make([]arena.FitLine, e.n)
+	for i, theta := range e.theta {
 		lines[i] = arena.FitLine{
-			AgentID:   f.agents[i],
-			Rating:    arena.StartRating + milliElo(eloPerNat*m.theta[i]),
-			Low:       arena.StartRating + milliElo(eloPerNat*(m.theta[i]-margin)),
-			High:      arena.StartRating + milliElo(eloPerNat*(m.theta[i]+margin)),
+			AgentID:   f.agents[i].id,
+			Rating:    arena.StartRating + milliElo(eloPerNat*theta),
+			Low:       arena.StartRating + milliElo(eloPerNat*(theta-e.margins[i])),
+			High:      arena.StartRating + milliElo(eloPerNat*(theta+e.margins[i])),
 			Component: components[i],
 		}
 	}
-	rankRanges(lines)
-	return lines, nil
+	return lines
 }
 
 // sort numbers the agents in the order of their ids, so that the fit does not
-// depend on the order of the results.
+// depend on the order of the results, and the groups in the order of their agents.
 func (f *Refit) sort() {
 	order := make([]int32, len(f.agents))
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(f.agents[a], f.agents[b]) })
-	agents, now := make([]string, len(order)), make([]int32, len(order))
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(f.agents[a].id, f.agents[b].id) })
+	agents, now := make([]agentState, len(order)), make([]int32, len(order))
+	groups := map[int32]int32{} // by owner
+	f.groups = 0
 	for i, was := range order {
-		agents[i] = f.agents[was]
-		now[was] = int32(i)
+		a := f.agents[was]
+		group, known := groups[a.owner]
+		if !known || a.owner == 0 {
+			group = int32(f.groups) //nolint:gosec // G115: no more than agents
+			groups[a.owner] = group
+			f.groups++
+		}
+		a.group = group
+		agents[i], now[was] = a, int32(i)
+		f.index[a.id] = int32(i)
 	}
 	f.agents = agents
 	for i := range f.seats {
@@ -191,7 +293,7 @@ func (f *Refit) components() []int {
 		return i
 	}
 	f.results(func(seats []fitSeat) {
-		games(seats, func(i, j int, _, _ float64) {
+		f.games(seats, func(i, j int, _, _ float64) {
 			a, b := root(seats[i].agent), root(seats[j].agent)
 			parent[max(a, b)] = min(a, b)
 		})
@@ -212,22 +314,6 @@ func (f *Refit) components() []int {
 		number[i] = number[root(int32(i))]
 	}
 	return number
-}
-
-// rankRanges fills in the ranks that the intervals allow.
-func rankRanges(lines []arena.FitLine) {
-	lows, highs := make([]arena.MilliElo, len(lines)), make([]arena.MilliElo, len(lines))
-	for i, l := range lines {
-		lows[i], highs[i] = l.Low, l.High
-	}
-	slices.Sort(lows)
-	slices.Sort(highs)
-	for i := range lines {
-		above, _ := slices.BinarySearch(lows, lines[i].High+1)
-		below, _ := slices.BinarySearch(highs, lines[i].Low)
-		lines[i].RankLow = 1 + len(lows) - above
-		lines[i].RankHigh = len(highs) - below
-	}
 }
 
 // milliElo rounds Elo to thousandths.

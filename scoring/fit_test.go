@@ -1,6 +1,7 @@
 package scoring_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -10,18 +11,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/scoring"
+	"github.com/agora-arena/arena/scoring/stats"
 )
 
-func fit(t interface {
+// failer is a test, of testing or of rapid.
+type failer interface {
 	Helper()
 	Fatal(args ...any)
-}, results []arena.RatedResult,
-) map[string]arena.FitLine {
+	Fatalf(format string, args ...any)
+}
+
+func fit(t failer, results []arena.RatedResult) map[string]arena.FitLine {
 	t.Helper()
 	lines, err := scoring.Fit(results)
 	if err != nil {
@@ -57,32 +62,59 @@ func drawResults(t *rapid.T) []arena.RatedResult {
 	return results
 }
 
-// games visits the games of results: score is a's.
-func games(results []arena.RatedResult, visit func(a, b string, score, weight float64)) {
-	for _, r := range results {
+// observation is a match and a pair of its seats, as the rules define it.
+type observation struct {
+	match  int
+	a, b   string
+	g, h   string  // their groups
+	score  float64 // a's
+	weight float64
+}
+
+// pair is the unordered pair of groups.
+func (o observation) pair() [2]string { return [2]string{min(o.g, o.h), max(o.g, o.h)} }
+
+// observations lists them literally: an agent without an owner is a group of its
+// own, and clones that b met count as one.
+func observations(results []arena.RatedResult) (all []observation) {
+	group := func(s arena.RatedSeat) string { return cmp.Or(s.OwnerID, "alone "+s.AgentID) }
+	met := map[string]map[string]bool{} // agent and group -> agents
+	for match, r := range results {
 		for i, a := range r.Seats {
 			for _, b := range r.Seats[i+1:] {
-				if a.OwnerID != "" && a.OwnerID == b.OwnerID {
+				g, h := group(a), group(b)
+				if g == h {
 					continue
 				}
 				score := 0.5
 				if a.Place != b.Place {
 					score = float64(min(1, max(0, b.Place-a.Place)))
 				}
-				visit(a.AgentID, b.AgentID, score, 1/float64(len(r.Seats)-1))
+				for key, id := range map[string]string{b.AgentID + " " + g: a.AgentID, a.AgentID + " " + h: b.AgentID} {
+					if met[key] == nil {
+						met[key] = map[string]bool{}
+					}
+					met[key][id] = true
+				}
+				all = append(all, observation{match, a.AgentID, b.AgentID, g, h, score, 1 / float64(len(r.Seats)-1)})
 			}
 		}
 	}
+	for i := range all {
+		o := &all[i]
+		o.weight /= float64(len(met[o.b+" "+o.g]) * len(met[o.a+" "+o.h]))
+	}
+	return all
 }
 
 // likelihood is the likelihood of docs/rules.md, section 7, with ratings in Elo.
-func likelihood(results []arena.RatedResult, ratings map[string]float64) float64 {
+func likelihood(all []observation, ratings map[string]float64) float64 {
 	chance := func(gap float64) float64 { return 1 / (1 + math.Pow(10, -gap/400)) }
 	sum := 0.0
-	games(results, func(a, b string, score, weight float64) {
-		p := chance(ratings[a] - ratings[b])
-		sum += weight * (score*math.Log(p) + (1-score)*math.Log(1-p))
-	})
+	for _, o := range all {
+		p := chance(ratings[o.a] - ratings[o.b])
+		sum += o.weight * (o.score*math.Log(p) + (1-o.score)*math.Log(1-p))
+	}
 	for _, r := range ratings {
 		sum += 0.5*math.Log(chance(r-1500)) + 0.5*math.Log(chance(1500-r))
 	}
@@ -96,6 +128,7 @@ func TestFit_maximum(t *testing.T) {
 		duel("a", "b", false), duel("a", "b", false), duel("b", "a", false), duel("b", "c", true), duel("b", "c", false),
 		{At: firstDay, Seats: []arena.RatedSeat{{AgentID: "c", Place: 1}, {AgentID: "a", Place: 2}, {AgentID: "b", Place: 2}}},
 	}
+	all := observations(results)
 	best, at := math.Inf(-1), map[string]float64{}
 	for width, steps := 800.0, 0; steps < 8; width, steps = width/4, steps+1 {
 		from := map[string]float64{"a": 1500, "b": 1500, "c": 1500}
@@ -108,7 +141,7 @@ func TestFit_maximum(t *testing.T) {
 					try := map[string]float64{
 						"a": from["a"] + width*float64(i)/8, "b": from["b"] + width*float64(j)/8, "c": from["c"] + width*float64(k)/8,
 					}
-					if l := likelihood(results, try); l > best {
+					if l := likelihood(all, try); l > best {
 						best, at = l, try
 					}
 				}
@@ -137,10 +170,10 @@ func TestFit_properties(t *testing.T) {
 		if mean := sum / float64(len(lines)); math.Abs(mean-1500) > 0.001 {
 			t.Fatalf("mean is %f", mean)
 		}
-		checkRanks(t, lines)
-		ratings := uncentred(results, lines)
-		checkIntervals(t, results, lines, ratings)
-		checkMaximum(t, results, ratings)
+		all := observations(results)
+		ratings := uncentred(all, lines)
+		checkMaximum(t, all, ratings)
+		checkTests(t, all, lines, ratings)
 
 		// Neither the order of results and seats nor their number by day matter.
 		shuffled := rapid.Permutation(results).Draw(t, "order")
@@ -149,42 +182,21 @@ func TestFit_properties(t *testing.T) {
 			shuffled[i] = r
 		}
 		for id, l := range fit(t, shuffled) {
-			if d := cmp.Diff(lines[id], l); d != "" {
+			if d := gocmp.Diff(lines[id], l); d != "" {
 				t.Fatalf("another order: %s", d)
 			}
 		}
 	})
 }
 
-func checkRanks(t *rapid.T, lines map[string]arena.FitLine) {
-	t.Helper()
-	for id, l := range lines {
-		better, reaching := 0, 0
-		for _, o := range lines {
-			if o.Low > l.High {
-				better++
-			}
-			if o.High >= l.Low {
-				reaching++
-			}
-		}
-		if l.RankLow != better+1 || l.RankHigh != reaching || l.RankLow > l.RankHigh {
-			t.Fatalf("ranks of %s: %d to %d, want %d to %d", id, l.RankLow, l.RankHigh, better+1, reaching)
-		}
-		if l.Low > l.Rating || l.Rating > l.High {
-			t.Fatalf("interval of %s: %d in %d to %d", id, l.Rating, l.Low, l.High)
-		}
-	}
-}
-
 // checkMaximum: nothing nearby is more likely.
-func checkMaximum(t *rapid.T, results []arena.RatedResult, ratings map[string]float64) {
+func checkMaximum(t *rapid.T, all []observation, ratings map[string]float64) {
 	t.Helper()
-	best := likelihood(results, ratings)
+	best := likelihood(all, ratings)
 	for id := range ratings {
 		for _, step := range []float64{-1, 1} {
 			ratings[id] += step
-			if l := likelihood(results, ratings); l > best {
+			if l := likelihood(all, ratings); l > best {
 				t.Fatalf("%s %+.0f is more likely by %g", id, step, l-best)
 			}
 			ratings[id] -= step
@@ -194,7 +206,7 @@ func checkMaximum(t *rapid.T, results []arena.RatedResult, ratings map[string]fl
 
 // uncentred returns the ratings as they were before their mean became 1500: the
 // most likely shift of them all.
-func uncentred(results []arena.RatedResult, lines map[string]arena.FitLine) map[string]float64 {
+func uncentred(all []observation, lines map[string]arena.FitLine) map[string]float64 {
 	at := func(shift float64) map[string]float64 {
 		ratings := map[string]float64{}
 		for id, l := range lines {
@@ -205,7 +217,7 @@ func uncentred(results []arena.RatedResult, lines map[string]arena.FitLine) map[
 	low, high := -2000.0, 2000.0
 	for high-low > 1e-4 {
 		third := (high - low) / 3
-		if likelihood(results, at(low+third)) < likelihood(results, at(high-third)) {
+		if likelihood(all, at(low+third)) < likelihood(all, at(high-third)) {
 			low += third
 		} else {
 			high -= third
@@ -214,54 +226,200 @@ func uncentred(results []arena.RatedResult, lines map[string]arena.FitLine) map[
 	return at(low)
 }
 
-// checkIntervals computes C H^-1 S H^-1 C literally, by Gauss-Jordan elimination.
-func checkIntervals(t *rapid.T, results []arena.RatedResult, lines map[string]arena.FitLine, ratings map[string]float64) {
+// checkTests computes intervals and tiers literally: inverses by Gauss-Jordan
+// elimination, eigenvalues by Jacobi rotations, clusters by their keys.
+func checkTests(t failer, all []observation, lines map[string]arena.FitLine, ratings map[string]float64) {
 	t.Helper()
 	ids := slices.Sorted(maps.Keys(lines))
 	n := len(ids)
-	number := map[string]int{}
-	h, spread := square(n), square(n)
+	number, group := map[string]int{}, map[string]string{}
+	h := square(n)
 	for i, id := range ids {
-		number[id] = i
+		number[id], group[id] = i, "alone "+id
 		p := 1 / (1 + math.Pow(10, (1500-ratings[id])/400))
-		h[i][i], spread[i][i] = p*(1-p), 0.25
+		h[i][i] = p * (1 - p)
 	}
-	for _, r := range results {
-		g := make([]float64, n)
-		games([]arena.RatedResult{r}, func(a, b string, score, weight float64) {
-			i, j := number[a], number[b]
-			p := 1 / (1 + math.Pow(10, (ratings[b]-ratings[a])/400))
-			g[i] += weight * (score - p)
-			g[j] -= weight * (score - p)
-			v := weight * p * (1 - p)
-			h[i][i], h[j][j], h[i][j], h[j][i] = h[i][i]+v, h[j][j]+v, h[i][j]-v, h[j][i]-v
-		})
-		for i := range g {
-			for j := range g {
-				spread[i][j] += g[i] * g[j]
+	clusters := [3]map[any][]float64{{}, {}, {}} // match, pair, both
+	opponents := map[string]map[string]bool{}
+	for _, o := range all {
+		i, j := number[o.a], number[o.b]
+		p := 1 / (1 + math.Pow(10, (ratings[o.b]-ratings[o.a])/400))
+		v := o.weight * p * (1 - p)
+		h[i][i], h[j][j], h[i][j], h[j][i] = h[i][i]+v, h[j][j]+v, h[i][j]-v, h[j][i]-v
+		for k, key := range []any{o.match, o.pair(), struct {
+			match int
+			pair  [2]string
+		}{o.match, o.pair()}} {
+			if clusters[k][key] == nil {
+				clusters[k][key] = make([]float64, n)
+			}
+			clusters[k][key][i] += o.weight * (o.score - p)
+			clusters[k][key][j] -= o.weight * (o.score - p)
+		}
+	}
+	byMatch, both := square(n), square(n)
+	for k, sign := range []float64{1, 1, -1} {
+		for _, g := range clusters[k] {
+			for i := range g {
+				for j := range g {
+					both[i][j] += sign * g[i] * g[j]
+					if k == 0 {
+						byMatch[i][j] += g[i] * g[j]
+					}
+				}
 			}
 		}
 	}
-	center := square(n)
+	both = positive(both)
+	for i := range n {
+		byMatch[i][i] += 0.25
+		both[i][i] += 0.25
+	}
+	inverse, center := inverted(h), square(n)
 	for i := range center {
 		for j := range center {
 			center[i][j] = -1 / float64(n)
 		}
 		center[i][i]++
 	}
-	left := product(center, inverted(h))
-	for i, id := range ids {
-		want := 0.0
-		for j := range n {
-			for k := range n {
-				want += left[i][j] * spread[j][k] * left[i][k]
+	left := product(center, inverse)
+	right := product(inverse, center)
+	vMatch, vBoth := product(product(left, byMatch), right), product(product(left, both), right)
+	for _, o := range all {
+		group[o.a], group[o.b] = o.g, o.h
+		for _, x := range [][2]string{{o.a, o.h}, {o.b, o.g}} {
+			if opponents[x[0]] == nil {
+				opponents[x[0]] = map[string]bool{}
 			}
+			opponents[x[0]][x[1]] = true
 		}
-		width := 2 * 1.959964 * 400 / math.Ln10 * math.Sqrt(want)
+	}
+	for i, id := range ids {
+		g := float64(len(opponents[id]))
+		half := 1.959963984540054 * math.Sqrt(vMatch[i][i])
+		if g >= 6 {
+			half = max(half, stats.StudentQuantile(0.975, g-1)*math.Sqrt(vBoth[i][i]*g/(g-1)))
+		}
+		width := 2 * 400 / math.Ln10 * half
 		if got := float64(lines[id].High-lines[id].Low) / 1000; math.Abs(got-width) > 0.01+width/1e4 {
 			t.Fatalf("the interval of %s is %.3f wide, want %.3f", id, got, width)
 		}
 	}
+	checkTiers(t, ids, group, opponents, lines, ratings, vBoth)
+}
+
+func checkTiers(t failer, ids []string, group map[string]string, opponents map[string]map[string]bool,
+	lines map[string]arena.FitLine, ratings map[string]float64, v [][]float64,
+) {
+	t.Helper()
+	type test struct {
+		better, worse string
+		p             float64
+	}
+	var tests []test
+	tested, members, clones := map[string]bool{}, map[string]int{}, map[string]int{} // clones: those that are tested
+	for i, a := range ids {
+		members[group[a]]++
+		for j, b := range ids {
+			g := float64(min(len(opponents[a]), len(opponents[b])))
+			if group[a] == group[b] || g < 6 || lines[a].Component != lines[b].Component {
+				continue
+			}
+			if !tested[a] {
+				tested[a] = true
+				clones[group[a]]++
+			}
+			se := math.Sqrt((v[i][i] + v[j][j] - 2*v[i][j]) * g / (g - 1))
+			tests = append(tests, test{a, b, stats.StudentTail((ratings[a]-ratings[b])*math.Ln10/400/se, g-1)})
+		}
+	}
+	weight := func(x test) float64 { return 1 / float64(clones[group[x.better]]*clones[group[x.worse]]) }
+	slices.SortFunc(tests, func(a, b test) int { return cmp.Compare(a.p/weight(a), b.p/weight(b)) })
+	better := map[[2]string]bool{}
+	for k, x := range tests {
+		rest := 0.0
+		for _, y := range tests[k:] {
+			rest += weight(y)
+		}
+		if limit := 0.05 * weight(x) / rest; math.Abs(x.p/limit-1) < 0.001 {
+			return // rounding decides
+		} else if x.p > limit {
+			break
+		}
+		better[[2]string{x.better, x.worse}] = true
+	}
+	for _, id := range ids {
+		above, below := map[string]bool{}, map[string]int{}
+		for _, o := range ids {
+			if better[[2]string{o, id}] {
+				above[group[o]] = true
+			}
+			if better[[2]string{id, o}] {
+				below[group[o]]++
+			}
+		}
+		low, high, tier := 1+len(above), len(members), 0
+		for g, count := range below {
+			if count == members[g] {
+				high--
+			}
+		}
+		if tested[id] {
+			tier = low
+		}
+		if l := lines[id]; l.RankLow != low || l.RankHigh != high || l.Tier != tier && !allDraws(lines) {
+			t.Fatalf("%s has tier %d, ranks %d to %d; want %d, %d to %d", id, l.Tier, l.RankLow, l.RankHigh, tier, low, high)
+		}
+		if l := lines[id]; l.Low > l.Rating || l.Rating > l.High {
+			t.Fatalf("interval of %s: %d in %d to %d", id, l.Rating, l.Low, l.High)
+		}
+	}
+}
+
+// allDraws reports whether a fit looks like that of a league without a winner.
+func allDraws(lines map[string]arena.FitLine) bool {
+	for _, l := range lines {
+		if l.Rating != arena.StartRating {
+			return false
+		}
+	}
+	return true
+}
+
+// positive returns a symmetric matrix without its negative eigenvalues.
+func positive(m [][]float64) [][]float64 {
+	n := len(m)
+	vectors := square(n)
+	for i := range n {
+		vectors[i][i] = 1
+	}
+	for range 60 {
+		for p := range n {
+			for q := p + 1; q < n; q++ {
+				if math.Abs(m[p][q]) < 1e-16 {
+					continue
+				}
+				angle := math.Atan2(2*m[p][q], m[q][q]-m[p][p]) / 2
+				sin, cos := math.Sincos(angle)
+				for k := range n {
+					m[k][p], m[k][q] = cos*m[k][p]-sin*m[k][q], sin*m[k][p]+cos*m[k][q]
+					vectors[k][p], vectors[k][q] = cos*vectors[k][p]-sin*vectors[k][q], sin*vectors[k][p]+cos*vectors[k][q]
+				}
+				for k := range n {
+					m[p][k], m[q][k] = cos*m[p][k]-sin*m[q][k], sin*m[p][k]+cos*m[q][k]
+				}
+			}
+		}
+	}
+	clipped := square(n)
+	for i := range n {
+		for j := range n {
+			for k := range n {
+				clipped[i][j] += vectors[i][k] * max(0, m[k][k]) * vectors[j][k]
+			}
+		}
+	}
+	return clipped
 }
 
 func square(n int) [][]float64 {
@@ -304,20 +462,6 @@ func inverted(m [][]float64) [][]float64 {
 		}
 	}
 	return inverse
-}
-
-// Intervals that touch do not say who is better.
-func TestFit_rankRanges(t *testing.T) {
-	t.Parallel()
-	lines := []arena.FitLine{{Low: 30, High: 40}, {Low: 20, High: 30}, {Low: 10, High: 20}, {Low: 0, High: 19}}
-	scoring.RankRanges(lines)
-	var got [][2]int
-	for _, l := range lines {
-		got = append(got, [2]int{l.RankLow, l.RankHigh})
-	}
-	if d := cmp.Diff([][2]int{{1, 2}, {1, 3}, {2, 4}, {3, 4}}, got); d != "" {
-		t.Error(d)
-	}
 }
 
 func TestFit_equals(t *testing.T) {
@@ -364,7 +508,7 @@ func TestFit_components(t *testing.T) {
 	for id, l := range lines {
 		got[id] = l.Component
 	}
-	if d := cmp.Diff(map[string]int{"x": 1, "y": 1, "z": 1, "a": 2, "b": 2, "d": 3, "e": 3}, got); d != "" {
+	if d := gocmp.Diff(map[string]int{"x": 1, "y": 1, "z": 1, "a": 2, "b": 2, "d": 3, "e": 3}, got); d != "" {
 		t.Error(d)
 	}
 }
@@ -459,10 +603,7 @@ func TestFit_modelErrors(t *testing.T) {
 		strengths[i] = 1500 + 100*random.NormFloat64()
 	}
 	results := simulated(random, strengths, 6000, 2)
-	lines, err := scoring.Fit(results)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := scoring.Strengths(results)
 	for i, of := range scoring.ModelErrors(results) {
 		clustered := float64(lines[i].High-lines[i].Low) / 2 / 1.96
 		if ratio := clustered / float64(of); ratio < 0.94 || ratio > 1.06 {
@@ -485,7 +626,8 @@ func TestFit_clustered(t *testing.T) {
 		}
 		results = append(results, r)
 	}
-	clustered := float64(fit(t, results)["a"].High-fit(t, results)["a"].Low) / 2 / 1.96
+	a := scoring.Strengths(results)[0]
+	clustered := float64(a.High-a.Low) / 2 / 1.96
 	if ratio := clustered / float64(scoring.ModelErrors(results)[0]); ratio < 0.9 || ratio > 1.1 {
 		t.Errorf("%.0f by match, %.2f of the model", clustered, ratio)
 	}

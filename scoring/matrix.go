@@ -132,3 +132,14 @@ func (m matrix) forms(rows matrix) []float64 {
 	}
 	return sums
 }
+
+// multiply sets m to a b', whose elements are the products of rows of both.
+func (m matrix) multiply(a, b matrix) {
+	for i := 0; i < m.size; i += 4 {
+		r0, r1, r2, r3 := a.row(i), a.row(i+1), a.row(i+2), a.row(i+3)
+		for j := range m.size {
+			s0, s1, s2, s3 := dot4(b.row(j), r0, r1, r2, r3)
+			m.row(i)[j], m.row(i + 1)[j], m.row(i + 2)[j], m.row(i + 3)[j] = s0, s1, s2, s3
+		}
+	}
+}

@@ -9,28 +9,64 @@ import (
 // model is the likelihood of a refit (see Fit) on its natural scale.
 type model struct {
 	n             int
-	weight, score []float64 // by pair a > b at a*(a-1)/2+b: of all games; score is a's
+	share         []float64 // by pair a > b at pairAt(a, b): 1/(k_bg k_ah)
+	weight, score []float64 // by pair: of all games; score is a's
+	opponents     []int     // groups that each agent met
 	theta         []float64
 	hessian       matrix // the negative one, where theta was last; then its Cholesky factor
 }
 
+// pairAt returns the index of the pair a > b.
+func pairAt(a, b int) int { return a*(a-1)/2 + b }
+
 func newModel(f *Refit) *model {
 	n := len(f.agents)
+	pairs := n * (n - 1) / 2
 	m := &model{
-		n: n, weight: make([]float64, n*(n-1)/2), score: make([]float64, n*(n-1)/2),
-		theta: make([]float64, n), hessian: newMatrix(n),
+		n: n, share: make([]float64, pairs), weight: make([]float64, pairs), score: make([]float64, pairs),
+		opponents: make([]int, n), theta: make([]float64, n), hessian: newMatrix(n),
 	}
 	f.results(func(seats []fitSeat) {
-		games(seats, func(i, j int, score, weight float64) {
+		f.games(seats, func(i, j int, score, weight float64) {
 			a, b := int(seats[i].agent), int(seats[j].agent)
 			if a < b {
 				a, b, score = b, a, 1-score
 			}
-			m.weight[a*(a-1)/2+b] += weight
-			m.score[a*(a-1)/2+b] += weight * score
+			m.weight[pairAt(a, b)] += weight
+			m.score[pairAt(a, b)] += weight * score
 		})
 	})
+	m.discount(f)
 	return m
+}
+
+// discount divides the weight of each pair by the numbers of agents of the one's
+// group that the other met: what clones play counts as if one agent had played it.
+func (m *model) discount(f *Refit) {
+	for pair := range m.share {
+		m.share[pair] = 1
+	}
+	met := make([]int, f.groups) // agents of each group that a met
+	for a := range m.n {
+		clear(met)
+		visit := func(do func(pair, group int)) {
+			for b := range m.n {
+				if pair := pairAt(max(a, b), min(a, b)); a != b && m.weight[pair] > 0 {
+					do(pair, int(f.agents[b].group))
+				}
+			}
+		}
+		visit(func(_, group int) {
+			if met[group]++; met[group] == 1 {
+				m.opponents[a]++
+			}
+		})
+		visit(func(pair, group int) { m.share[pair] /= float64(met[group]) })
+	}
+	for pair, share := range m.share {
+		m.weight[pair] *= share
+		m.score[pair] *= share
+	}
 }
 
 // The limits of Newton's method. Its error after a step is about the square
@@ -152,10 +188,9 @@ func (m *model) center() {
 	}
 }
 
-// variances returns the diagonal of C H^-1 S H^-1 C: squared standard errors
-// when S is the spread of the gradient (see Fit). The Hessian must be factored
-// and is overwritten.
-func (m *model) variances(spread matrix) []float64 {
+// centeredInverse returns C H^-1, whose rows are those of the inverse Hessian
+// without the mean of all. The Hessian must be factored and is overwritten.
+func (m *model) centeredInverse() matrix {
 	inverse := m.hessian.inverse()
 	means := make([]float64, inverse.size)
 	for i := range m.n {
@@ -169,30 +204,21 @@ func (m *model) variances(spread matrix) []float64 {
 			row[j] -= means[j]
 		}
 	}
-	return spread.forms(inverse)[:m.n]
+	return inverse
 }
 
-// spread returns the lower half of the sum of g g' over all matches.
-func (m *model) spread(f *Refit) matrix {
-	x := powers(m.theta)
-	spread := newMatrix(m.n)
-	for i := range m.n {
-		spread.row(i)[i] = 0.25 // the virtual draw
+// virtualSpread is what the virtual draw of each agent adds to the diagonal of
+// the spread of the gradient.
+const virtualSpread = 0.25
+
+// variances returns the diagonal of B (S + 1/4) B' for the centered inverse B:
+// squared standard errors when S is the spread of the gradient (see Fit), of which
+// only the lower half is used.
+func variances(spread, centered matrix) []float64 {
+	v := spread.forms(centered)
+	for i := range v {
+		row := centered.row(i)
+		v[i] += virtualSpread * dot(row, row)
 	}
-	var g []float64
-	f.results(func(seats []fitSeat) {
-		g = append(g[:0], make([]float64, len(seats))...)
-		games(seats, func(i, j int, score, weight float64) {
-			xi, xj := x[seats[i].agent], x[seats[j].agent]
-			d := weight * (score - xi/(xi+xj))
-			g[i] += d
-			g[j] -= d
-		})
-		for i, a := range seats {
-			for j, b := range seats[:i+1] {
-				spread.row(int(max(a.agent, b.agent)))[min(a.agent, b.agent)] += g[i] * g[j]
-			}
-		}
-	})
-	return spread
+	return v
 }

@@ -80,13 +80,14 @@ func (f *fitter) league(ctx context.Context, slug string) error {
 			break
 		}
 	}
-	lines, err := refit.Lines()
+	fit, err := refit.Fit()
 	if err != nil {
 		return err
 	}
-	if err := f.store.SaveFit(ctx, arena.Fit{League: slug, Settlement: last, At: f.now(), Lines: lines}); err != nil {
+	fit.League, fit.Settlement, fit.At = slug, last, f.now()
+	if err := f.store.SaveFit(ctx, fit); err != nil {
 		return err
 	}
-	f.log.DebugContext(ctx, "ratings refitted", "league", slug, "results", results, "agents", len(lines))
+	f.log.DebugContext(ctx, "ratings refitted", "league", slug, "results", results, "agents", len(fit.Lines))
 	return nil
 }
