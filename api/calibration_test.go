@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,54 @@ func TestAPI_listStandings_fit(t *testing.T) {
 	// By the live rating, not by the fit.
 	if r.str("items.0.agent_id") != min(a, b) {
 		t.Errorf("the fit changes the order: %s", r.body)
+	}
+}
+
+// A table is in the order of tiers, and gives the reason why there are none.
+func TestAPI_listStandings_tiers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", nil)
+	ids := []string{w.agent(w.alice, "a", "quiz"), w.agent(w.bob, "b", "quiz"), w.agent(w.bob, "c", "quiz")}
+	slices.Sort(ids) // as the table of equal ratings does
+	const path = "/v1/leagues/quiz/standings"
+	const none = `"tiers":{"reason":"too_few_matches","owner_groups":0,"needed_opponents":6,"max_agents":2000,"conflicts":[],"cycles":[]}`
+	if r := w.do("GET", path, "", nil).is(200); !strings.Contains(string(r.body), none) || strings.Contains(string(r.body), `"tier"`) {
+		t.Errorf("no matches: %s", r.body)
+	}
+	w.settle(ids[0], ids[1])
+	if r := w.do("GET", path, "", nil).is(200); r.str("tiers.reason") != "pending" {
+		t.Errorf("before the fit: %s", r.body)
+	}
+	leader := w.do("GET", path, "", nil).is(200).str("items.0.agent_id")
+	second := w.do("GET", path, "", nil).is(200).str("items.1.agent_id")
+	fit := arena.Fit{League: "quiz", Settlement: 1, At: testNow, Lines: []arena.FitLine{
+		{AgentID: leader, RankLow: 1, RankHigh: 9, Component: 1},
+		{AgentID: second, Tier: 2, RankLow: 2, RankHigh: 9, Component: 1},
+	}, Board: arena.FitBoard{Groups: 9, Cycles: [][3]string{{"ag_x", "ag_y", "ag_z"}}, Conflicts: []arena.FitPair{{Better: second, Worse: leader}, {Better: leader, Worse: second}}}}
+	for _, id := range ids {
+		if id != leader && id != second {
+			fit.Lines = append(fit.Lines, arena.FitLine{AgentID: id, Tier: 1, RankLow: 1, RankHigh: 8, Component: 1})
+		}
+	}
+	if err := w.store.Leagues.SaveFit(t.Context(), fit); err != nil {
+		t.Fatal(err)
+	}
+	r := w.do("GET", path, "", nil).is(200)
+	if r.str("items.0.agent_id") != fit.Lines[2].AgentID || r.str("items.1.agent_id") != second || r.str("items.2.agent_id") != leader {
+		t.Errorf("not by tier: %s", r.body)
+	}
+	for _, want := range []string{
+		`"tier":1,"tier_range":[1,8],`, `"tier":2,"tier_range":[2,9],`,
+		// The other conflict ended: its better agent leads now.
+		`"tiers":{"owner_groups":9,"needed_opponents":6,"max_agents":2000,"conflicts":[{"better":"` + second + `","worse":"` + leader + `"}],"cycles":[["ag_x","ag_y","ag_z"]]}`,
+	} {
+		if !strings.Contains(string(r.body), want) {
+			t.Errorf("no %s in %s", want, r.body)
+		}
+	}
+	if strings.Count(string(r.body), `"tier_range"`) != 2 {
+		t.Errorf("an agent without a tier has a range: %s", r.body)
 	}
 }
 

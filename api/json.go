@@ -305,6 +305,10 @@ func (t standingsView) appendJSON(b []byte) []byte {
 		first, _ := json.Marshal(t.FirstMover) // numbers only: it does not fail
 		b = append(append(b, `,"first_mover":`...), first...)
 	}
+	if t.Tiers != nil {
+		tiers, _ := json.Marshal(t.Tiers) // numbers, codes and ids: it does not fail
+		b = append(append(b, `,"tiers":`...), tiers...)
+	}
 	return append(b, '}')
 }
 
@@ -312,6 +316,13 @@ func (v *standingView) appendJSON(b []byte) []byte {
 	b = append(b, '{')
 	if v.Rank != 0 {
 		b = append(appendInt(append(b, `"rank":`...), v.Rank), ',')
+	}
+	if v.Tier != 0 {
+		b = append(appendInt(append(b, `"tier":`...), v.Tier), ',')
+	}
+	if v.TierRange != nil {
+		b = appendInt(append(b, `"tier_range":[`...), v.TierRange[0])
+		b = append(appendInt(append(b, ','), v.TierRange[1]), "],"...)
 	}
 	b = appendText(append(b, `"agent_id":`...), v.AgentID)
 	b = appendText(append(b, `,"name":`...), v.Name)

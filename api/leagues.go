@@ -1,14 +1,17 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/scoring"
 )
 
 // SlugParam is the path parameter {slug}. Huma reads embedded parameters of
@@ -198,7 +201,9 @@ func (h *leagueHandlers) withdraw(ctx context.Context, in *EntryParam) (*empty, 
 }
 
 type standingView struct {
-	Rank         int               `json:"rank,omitempty" minimum:"1" doc:"Absent: not ranked yet."`
+	Rank         int               `json:"rank,omitempty" minimum:"1" doc:"By live rating. Absent: not ranked yet."`
+	Tier         int               `json:"tier,omitempty" minimum:"1" doc:"1 + the number of owner groups with a significantly better agent. That two agents cannot be told apart is not transitive. Absent: it has met too few opponents to be compared."`
+	TierRange    *[2]int           `json:"tier_range,omitempty" doc:"The places that the results allow, counted in owner groups: the tier, and the number of groups minus those whose agents are all significantly worse. Absent without a tier."`
 	AgentID      string            `json:"agent_id"`
 	Name         string            `json:"name"`
 	OwnerID      string            `json:"owner_id"`
@@ -223,7 +228,7 @@ type standingView struct {
 }
 
 type standingsView struct {
-	Items      []standingView `json:"items" doc:"By rating; ranked or not."`
+	Items      []standingView `json:"items" doc:"By tier, then rating; then those without a tier: the ranked ones by rating, then the others by rating."`
 	NextCursor string         `json:"next_cursor" doc:"As in other lists; empty when no limit is asked for."`
 	League     string         `json:"league"`
 	Frozen     bool           `json:"frozen" doc:"The table is hidden from everyone but admins and its organizers."`
@@ -232,6 +237,17 @@ type standingsView struct {
 	FitSettlement int64 `json:"fit_settlement,omitempty" doc:"The newest settlement in the refit of all items; absent: not computed yet."`
 
 	FirstMover *firstMoversView `json:"first_mover,omitempty" doc:"How much moving first is worth; absent: no game with a first mover has ended."`
+	Tiers      *tiersView       `json:"tiers,omitempty" doc:"What the refit says of the table as a whole; absent: the table is hidden."`
+}
+
+// tiersView is what a refit says of a table as a whole (docs/rules/board.md).
+type tiersView struct {
+	Reason    arena.NoTiers   `json:"reason,omitempty" enum:"pending,too_few_matches,too_few_owners,too_many_agents,all_draws" doc:"Why no agent has a tier; absent: some have one. pending: the next refit follows. too_few_matches: no two agents have met enough owner groups. too_few_owners: the league has too few. too_many_agents: more than max_agents. all_draws: no match has a winner."`
+	Groups    int             `json:"owner_groups" doc:"Owner groups in the refit: ranks of the fit count these."`
+	Needed    int             `json:"needed_opponents" doc:"Owner groups that an agent must have met to be compared."`
+	MaxAgents int             `json:"max_agents" doc:"The largest number of agents that are compared."`
+	Conflicts []arena.FitPair `json:"conflicts" doc:"Pairs of agents of which the significantly better one has the lower live rating, the largest differences first; at most 20."`
+	Cycles    [][3]string     `json:"cycles" doc:"Triples of agent ids: in their own matches the first beats the second, the second the third, and the third the first, each significantly. At most 20."`
 }
 
 type standingsQuery struct {
@@ -253,11 +269,16 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 	if err != nil {
 		return nil, err
 	}
-	fits, last, err := h.fits(ctx, l.Slug)
+	fit, err := h.rows.Leagues.Fit(ctx, l.Slug)
 	if err != nil {
 		return nil, err
 	}
-	table.FitSettlement = last
+	lines := make(map[string]*arena.FitLine, len(fit.Lines))
+	for i := range fit.Lines {
+		lines[fit.Lines[i].AgentID] = &fit.Lines[i]
+	}
+	table.FitSettlement = fit.Settlement
+	table.Tiers = viewTiers(fit.Board, standings)
 	games := map[string]*gameTallyView{}
 	if l.Settings.Game != nil {
 		records, err := h.rows.Games.LeagueGames(ctx, l.Slug)
@@ -271,15 +292,17 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 	}
 	items := make([]standingView, 0, len(standings))
 	for _, s := range standings {
+		line := lines[s.Agent.ID]
 		items = append(items, standingView{
-			Rank: s.Rank, AgentID: s.Agent.ID, Name: s.Agent.Name, OwnerID: s.Agent.OwnerID, OwnerName: s.Agent.OwnerName,
+			Rank: s.Rank, Tier: tierOf(line), TierRange: tierRange(line), AgentID: s.Agent.ID, Name: s.Agent.Name, OwnerID: s.Agent.OwnerID, OwnerName: s.Agent.OwnerName,
 			Status: s.Agent.StatusAt(now), Protocol: s.Agent.Protocol, Pull: s.Agent.Pulls(), Version: s.Agent.Version, Model: s.Agent.Model,
 			Rating: s.Rating.MilliElo, RatedMatches: s.Rating.Matches, Provisional: s.Rating.Provisional(),
 			Wins: s.Rating.Wins, Draws: s.Rating.Draws, Losses: s.Rating.Losses,
 			Opponents: s.Opponents, Groups: s.Groups, LastRatedAt: optionalTime(s.Rating.LastRatedAt), Recent: orEmpty(s.Recent),
-			Fit: fits[s.Agent.ID], Games: games[s.Agent.ID],
+			Fit: viewFit(line), Games: games[s.Agent.ID],
 		})
 	}
+	slices.SortStableFunc(items, byTier)
 	if table.Items, table.NextCursor, err = partOf(in.PartParams, items); err != nil {
 		return nil, err
 	}
@@ -291,25 +314,67 @@ type fitView struct {
 	Rating    arena.MilliElo `json:"rating" doc:"By the Bradley-Terry model; the mean of all agents is 1500."`
 	Low       arena.MilliElo `json:"low" doc:"Of the 95 % interval, clustered by match."`
 	High      arena.MilliElo `json:"high"`
-	RankLow   int            `json:"rank_low" minimum:"1" doc:"1 + those who are surely better: their interval lies above."`
-	RankHigh  int            `json:"rank_high" minimum:"1" doc:"How many are not surely worse, itself among them."`
+	RankLow   int            `json:"rank_low" minimum:"1" doc:"The tier: 1 + the number of owner groups with a significantly better agent; 1 without a tier."`
+	RankHigh  int            `json:"rank_high" minimum:"1" doc:"The number of owner groups minus those whose agents are all significantly worse; all of them without a tier."`
 	Component int            `json:"island" minimum:"1" doc:"Connected component. Agents of different ones have no chain of matches between them; 1 is the largest."`
 }
 
-// fits returns the newest refit of a league by agent, and the last settlement in it.
-func (h *leagueHandlers) fits(ctx context.Context, slug string) (map[string]*fitView, int64, error) {
-	f, err := h.rows.Leagues.Fit(ctx, slug)
-	if err != nil {
-		return nil, 0, err
+func viewFit(l *arena.FitLine) *fitView {
+	if l == nil {
+		return nil
 	}
-	fits := make(map[string]*fitView, len(f.Lines))
-	for _, l := range f.Lines {
-		fits[l.AgentID] = &fitView{
-			Rating: l.Rating, Low: l.Low, High: l.High, RankLow: l.RankLow, RankHigh: l.RankHigh,
-			Component: l.Component,
+	return &fitView{Rating: l.Rating, Low: l.Low, High: l.High, RankLow: l.RankLow, RankHigh: l.RankHigh, Component: l.Component}
+}
+
+func tierOf(l *arena.FitLine) int {
+	if l == nil {
+		return 0
+	}
+	return l.Tier
+}
+
+func tierRange(l *arena.FitLine) *[2]int {
+	if tierOf(l) == 0 {
+		return nil
+	}
+	return &[2]int{l.RankLow, l.RankHigh}
+}
+
+// byTier orders agents with a tier by it and by their live rating, and before
+// those without, which keep their order.
+func byTier(a, b standingView) int {
+	if a.Tier == 0 || b.Tier == 0 {
+		return cmp.Compare(min(b.Tier, 1), min(a.Tier, 1))
+	}
+	return cmp.Or(cmp.Compare(a.Tier, b.Tier), cmp.Compare(b.Rating, a.Rating))
+}
+
+// viewTiers returns what a fit says of its table. Live ratings have moved since
+// the fit, so that a conflict may have ended.
+func viewTiers(board arena.FitBoard, standings []arena.Standing) *tiersView {
+	v := &tiersView{
+		Reason: board.NoTiers, Groups: board.Groups, Needed: scoring.MinOpponentGroups, MaxAgents: scoring.MaxFitAgents,
+		Conflicts: []arena.FitPair{}, Cycles: orEmpty(board.Cycles),
+	}
+	if board.Groups == 0 { // none yet, or of an earlier version
+		v.Reason = arena.NoTiersTooFewMatches
+		if slices.ContainsFunc(standings, func(s arena.Standing) bool { return s.Rating.Matches > 0 }) {
+			v.Reason = arena.NoTiersPending
 		}
 	}
-	return fits, f.Settlement, nil
+	if len(board.Conflicts) == 0 {
+		return v
+	}
+	live := make(map[string]arena.MilliElo, len(standings))
+	for _, s := range standings {
+		live[s.Agent.ID] = s.Rating.MilliElo
+	}
+	for _, c := range board.Conflicts {
+		if live[c.Better] < live[c.Worse] {
+			v.Conflicts = append(v.Conflicts, c)
+		}
+	}
+	return v
 }
 
 type leagueMatchesInput struct {

@@ -48,7 +48,16 @@ func set(t *testing.T, v reflect.Value) {
 			at := jsonTime(time.Date(2020, 1, 2, 3, 4, 5, 6_000_000, time.UTC))
 			f.Set(reflect.ValueOf(&at))
 			continue
-		case *fitView, *gameTallyView, *firstMoversView, *firstMoverView, *arena.MilliElo:
+		case *[2]int:
+			f.Set(reflect.ValueOf(&[2]int{3, 7}))
+			continue
+		case []arena.FitPair:
+			f.Set(reflect.ValueOf([]arena.FitPair{{Better: "ag_b", Worse: "ag_a"}}))
+			continue
+		case [][3]string:
+			f.Set(reflect.ValueOf([][3]string{{"ag_a", "ag_b", "ag_c"}}))
+			continue
+		case *fitView, *gameTallyView, *firstMoversView, *firstMoverView, *tiersView, *arena.MilliElo:
 			f.Set(reflect.New(f.Type().Elem()))
 			f = f.Elem()
 		}
