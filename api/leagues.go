@@ -237,7 +237,7 @@ type standingsView struct {
 	FitSettlement int64 `json:"fit_settlement,omitempty" doc:"The newest settlement in the refit of all items; absent: not computed yet."`
 
 	FirstMover *firstMoversView `json:"first_mover,omitempty" doc:"How much moving first is worth; absent: no game with a first mover has ended."`
-	Tiers      *tiersView       `json:"tiers,omitempty" doc:"What the refit says of the table as a whole; absent: the table is hidden."`
+	Tiers      *tiersView       `json:"tiers,omitempty" doc:"The refit of the table as a whole; absent: the table is hidden."`
 }
 
 // tiersView is what a refit says of a table as a whole (docs/rules/board.md).

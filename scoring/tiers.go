@@ -105,7 +105,7 @@ func (e *estimate) compare(f *Refit, lines []arena.FitLine, tested []int) relati
 				continue
 			}
 			if tail := stats.StudentTail(t, float64(g-1)); tail <= tierError {
-				c := claim{int32(i), int32(j)} //nolint:gosec // G115: at most MaxFitAgents
+				c := claim{int32(i), int32(j)}
 				if difference < 0 {
 					c = claim{c.worse, c.better}
 				}
@@ -242,7 +242,7 @@ func (f *Refit) cycles() [][3]string {
 				continue
 			}
 			tests += 2
-			c := claim{int32(a), int32(b)} //nolint:gosec // G115: at most MaxFitAgents
+			c := claim{int32(a), int32(b)}
 			if wins[pair] < losses[pair] {
 				c = claim{c.loser, c.winner}
 			}
