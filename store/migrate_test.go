@@ -135,6 +135,11 @@ func TestMigrate_Forward(t *testing.T) {
 				if _, err := s.Ratings.CheckRatings(t.Context()); err != nil {
 					t.Error(err)
 				}
+				// It has no tiers, and the next refit replaces it.
+				fit, err := s.Leagues.Fit(t.Context(), "trivia")
+				if err != nil || len(fit.Lines) != 1 || fit.Lines[0].Tier != 0 || fit.Settlement != 0 {
+					t.Errorf("the fit of an earlier version: %+v (%v)", fit, err)
+				}
 			})
 		}
 	}

@@ -191,7 +191,8 @@ type reputation struct {
 }
 
 // interval is the 95 % interval around the strength that fits all results of a
-// league best (docs/rules.md, section 7).
+// league best, and the places that these results allow, counted in groups of
+// owners (docs/rules.md, section 7).
 type interval struct {
 	Rating   arena.MilliElo `json:"rating"`
 	Low      arena.MilliElo `json:"low"`
