@@ -74,15 +74,16 @@ type observation struct {
 // pair is the unordered pair of groups.
 func (o observation) pair() [2]string { return [2]string{min(o.g, o.h), max(o.g, o.h)} }
 
+func groupOf(s arena.RatedSeat) string { return cmp.Or(s.OwnerID, "alone "+s.AgentID) }
+
 // observations lists them literally: an agent without an owner is a group of its
 // own, and clones that b met count as one.
 func observations(results []arena.RatedResult) (all []observation) {
-	group := func(s arena.RatedSeat) string { return cmp.Or(s.OwnerID, "alone "+s.AgentID) }
 	met := map[string]map[string]bool{} // agent and group -> agents
 	for match, r := range results {
 		for i, a := range r.Seats {
 			for _, b := range r.Seats[i+1:] {
-				g, h := group(a), group(b)
+				g, h := groupOf(a), groupOf(b)
 				if g == h {
 					continue
 				}
@@ -173,7 +174,7 @@ func TestFit_properties(t *testing.T) {
 		all := observations(results)
 		ratings := uncentred(all, lines)
 		checkMaximum(t, all, ratings)
-		checkTests(t, all, lines, ratings)
+		checkTests(t, results, lines, ratings)
 
 		// Neither the order of results and seats nor their number by day matter.
 		shuffled := rapid.Permutation(results).Draw(t, "order")
@@ -228,17 +229,23 @@ func uncentred(all []observation, lines map[string]arena.FitLine) map[string]flo
 
 // checkTests computes intervals and tiers literally: inverses by Gauss-Jordan
 // elimination, eigenvalues by Jacobi rotations, clusters by their keys.
-func checkTests(t failer, all []observation, lines map[string]arena.FitLine, ratings map[string]float64) {
+func checkTests(t failer, results []arena.RatedResult, lines map[string]arena.FitLine, ratings map[string]float64) {
 	t.Helper()
 	ids := slices.Sorted(maps.Keys(lines))
 	n := len(ids)
 	number, group := map[string]int{}, map[string]string{}
 	h := square(n)
 	for i, id := range ids {
-		number[id], group[id] = i, "alone "+id
+		number[id] = i
 		p := 1 / (1 + math.Pow(10, (1500-ratings[id])/400))
 		h[i][i] = p * (1 - p)
 	}
+	for _, r := range results {
+		for _, s := range r.Seats {
+			group[s.AgentID] = groupOf(s)
+		}
+	}
+	all := observations(results)
 	clusters := [3]map[any][]float64{{}, {}, {}} // match, pair, both
 	opponents := map[string]map[string]bool{}
 	for _, o := range all {
@@ -286,7 +293,6 @@ func checkTests(t failer, all []observation, lines map[string]arena.FitLine, rat
 	right := product(inverse, center)
 	vMatch, vBoth := product(product(left, byMatch), right), product(product(left, both), right)
 	for _, o := range all {
-		group[o.a], group[o.b] = o.g, o.h
 		for _, x := range [][2]string{{o.a, o.h}, {o.b, o.g}} {
 			if opponents[x[0]] == nil {
 				opponents[x[0]] = map[string]bool{}

@@ -220,8 +220,8 @@ func TestTiers_literal(t *testing.T) {
 		}
 		w.owners[3], w.owners[7] = w.owners[2], w.owners[2]
 		results := w.results(random)
-		lines, all := fit(t, results), observations(results)
-		checkTests(t, all, lines, uncentred(all, lines))
+		lines := fit(t, results)
+		checkTests(t, results, lines, uncentred(observations(results), lines))
 		claimed = claimed || claims(slices.Collect(maps.Values(lines)))
 	}
 	if !claimed {
