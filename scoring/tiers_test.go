@@ -207,7 +207,7 @@ func simulateEquals(t *testing.T, total int) {
 }
 
 // TestTiers_literal: the tiers of leagues with clear differences and with clones
-// are those of a literal computation.
+// are those of a literal computation. Threat G9.
 func TestTiers_literal(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(16, 16))
@@ -277,7 +277,7 @@ func simulatePower(t *testing.T, total int, sizes, lengths []int) {
 }
 
 // TestTiers_clones: ten copies of an agent do not move another one by more than
-// half a place, neither by strength, nor in its range of ranks.
+// half a place, neither by strength, nor in its range of ranks. Threat G9.
 func TestTiers_clones(t *testing.T) {
 	t.Parallel()
 	simulateClones(t, 30)

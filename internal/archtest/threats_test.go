@@ -21,7 +21,7 @@ func threatIDs() []string {
 	for _, part := range []struct {
 		letter string
 		last   int
-	}{{"S", 9}, {"R", 13}, {"E", 10}, {"V", 7}, {"F", 9}, {"A", 9}, {"C", 8}, {"L", 6}, {"J", 10}, {"T", 6}, {"M", 5}, {"G", 8}, {"N", 4}, {"O", 11}, {"P", 2}} {
+	}{{"S", 9}, {"R", 13}, {"E", 10}, {"V", 7}, {"F", 9}, {"A", 9}, {"C", 8}, {"L", 6}, {"J", 10}, {"T", 6}, {"M", 5}, {"G", 9}, {"N", 4}, {"O", 11}, {"P", 2}} {
 		for n := 1; n <= part.last; n++ {
 			ids = append(ids, part.letter+strconv.Itoa(n))
 		}
