@@ -104,6 +104,7 @@ function route(w, url) {
     if (more === 'standings')
       return {
         ...list(w.hidden?.has(id) ? [] : standings(w, id)),
+        ...(w.hidden?.has(id) ? {} : { tiers: tiers(w, id) }),
         league: id,
         frozen: w.hidden?.has(id) ?? false,
         drift: 0,
@@ -258,15 +259,31 @@ function standings(w, slug) {
     }));
   rated.sort((a, b) => b.rating - a.rating);
   let rank = 0;
-  return rated.map((s) =>
-    s.rated_matches >= 10
-      ? {
-          ...s,
-          rank: ++rank,
-          fit: { rating: s.rating - 6, low: s.rating - 44, high: s.rating + 32, rank_low: Math.max(1, rank - 1), rank_high: rank + 2 },
-        }
-      : s,
-  );
+  const ranked = rated.filter((s) => s.rated_matches >= 10).map((s) => ({ ...s, rank: ++rank, low: s.rating - 44, high: s.rating + 32 }));
+  const tested = TESTED.includes(of);
+  const placed = ranked.map(({ low, high, ...s }) => {
+    const tier = 1 + ranked.filter((o) => o.low > high).length;
+    const last = ranked.length - ranked.filter((o) => o.high < low).length;
+    const fit = { rating: s.rating - 6, low, high, rank_low: tested ? tier : 1, rank_high: tested ? last : ranked.length, island: 1 };
+    return tested ? { ...s, tier, tier_range: [tier, last], fit } : { ...s, fit };
+  });
+  return [...placed, ...rated.filter((s) => s.rated_matches < 10)];
+}
+
+/** Leagues whose results tell agents apart. */
+const TESTED = ['trivia'];
+
+function tiers(w, slug) {
+  const table = standings(w, slug).filter((s) => s.tier);
+  const pair = table.flatMap((a) => table.filter((b) => a.tier === b.tier && a.rating < b.rating).map((b) => [a, b]))[0];
+  return {
+    ...(table.length ? {} : { reason: 'too_few_matches' }),
+    owner_groups: 8,
+    needed_opponents: 6,
+    max_agents: 2000,
+    conflicts: pair ? [{ better: pair[0].agent_id, worse: pair[1].agent_id }] : [],
+    cycles: table.length > 2 ? [table.slice(0, 3).map((s) => s.agent_id)] : [],
+  };
 }
 
 function stream(w, query, req, socket) {

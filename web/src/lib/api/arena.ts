@@ -16,6 +16,7 @@ import type {
   Results,
   Season,
   Standing,
+  Tiers,
   Topics,
   UptimeDay,
   WholeSeason,
@@ -48,7 +49,7 @@ export const banner = (signal?: AbortSignal) => get<Lobby['banner']>('/v1/banner
 export const leagues = (signal?: AbortSignal) => get<List<League>>('/v1/leagues', {}, signal);
 export const league = (slug: string, signal?: AbortSignal) => get<League>(`/v1/leagues/${id(slug)}`, {}, signal);
 export const standings = (slug: string, signal?: AbortSignal) =>
-  get<List<Standing> & { frozen: boolean; first_mover?: FirstMovers }>(`/v1/leagues/${id(slug)}/standings`, {}, signal);
+  get<List<Standing> & { frozen: boolean; first_mover?: FirstMovers; tiers?: Tiers }>(`/v1/leagues/${id(slug)}/standings`, {}, signal);
 /** Newest first, a part at a time. */
 export const seasons = (slug: string, cursor: string, signal?: AbortSignal) =>
   get<List<Season>>(`/v1/leagues/${id(slug)}/seasons`, { cursor: cursor || undefined }, signal);

@@ -38,6 +38,7 @@ export type WholeSeason = Schemas['WholeSeason'];
 /** The refit of a table: a rating with its 95 % interval, and the ranks that it allows. */
 export type Fit = Schemas['Fit'];
 export type Standing = Schemas['Standing'];
+export type Tiers = Schemas['Tiers'];
 export type AgentGames = Schemas['AgentGames'];
 /** What it is worth to move first, over all games and over those that were played out. */
 export type FirstMovers = Schemas['FirstMovers'];

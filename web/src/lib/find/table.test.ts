@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Standing } from '../api/contract';
-import { choices, filtersOf, needs, ordered, orderOf, pressed, resultsLink, resultsOf, tableLink, type Column } from './table';
+import { choices, filtersOf, needs, ordered, orderOf, pressed, resultsLink, resultsOf, scaleOf, tableLink, type Column } from './table';
 
 const line = (name: string, rating: number, rank: number | undefined, wins: number, losses: number) =>
   ({ agent_id: name, name, rating, rank, wins, draws: 0, losses, rated_matches: wins + losses }) as Standing;
@@ -29,6 +29,26 @@ describe('a table of ratings', () => {
     ['record', 'New Ada Bob Cy Low'],
     ['matches', 'Ada Bob Cy New Low'],
   ])('sorted by %s', (sort, want) => expect(names(sort)).toBe(want));
+
+  it('is in the order of tiers where agents were tested, whatever their rank', () => {
+    const tested = [{ ...table[0]!, tier: 2 }, { ...table[1]!, tier: 1 }, { ...table[4]!, tier: 1 }, table[2]!, table[3]!] as Standing[];
+    expect(ordered(tested, orderOf(new URLSearchParams()), none).map((s) => s.name)).toEqual(['Bob', 'Low', 'Ada', 'New', 'Cy']);
+  });
+
+  it('has a scale for the intervals of those that were tested', () => {
+    const fit = { rating: 1500, low: 1450, high: 1550, rank_low: 1, rank_high: 2, island: 1 };
+    expect(scaleOf(table)).toBeUndefined();
+    expect(
+      scaleOf([
+        { ...table[0]!, tier: 1, fit },
+        { ...table[1]!, tier: 1, fit: { ...fit, low: 1300 } },
+        { ...table[2]!, fit: { ...fit, low: 0 } },
+      ]),
+    ).toEqual({
+      low: 1300,
+      high: 1550,
+    });
+  });
 
   it('is filtered by a part of the name', () => expect(names('', 'b')).toBe('Bob'));
 

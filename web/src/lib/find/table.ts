@@ -126,14 +126,24 @@ export const shareOf = ({ wins, draws, losses }: { wins: number; draws: number; 
   return all ? (wins + draws / 2) / all : -1;
 };
 
-/** By rank; one without a rank stands before the first ranked one with a lower rating. */
-function byRank(standings: readonly Standing[]): Standing[] {
-  const list = standings.filter((s) => s.rank).sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0));
-  for (const s of standings.filter((s) => !s.rank).sort((a, b) => b.rating - a.rating)) {
+/**
+ * By place: the tier, and within it the rating. Those that nothing was tested for follow by rank; one without
+ * a rank stands before the first ranked one with a lower rating.
+ */
+function byPlace(standings: readonly Standing[]): Standing[] {
+  const list = standings.filter((s) => s.rank && !s.tier).sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0));
+  for (const s of standings.filter((s) => !s.rank && !s.tier).sort((a, b) => b.rating - a.rating)) {
     const below = list.findIndex((other) => other.rating < s.rating);
     list.splice(below < 0 ? list.length : below, 0, s);
   }
-  return list;
+  const placed = standings.filter((s) => s.tier).sort((a, b) => (a.tier ?? 0) - (b.tier ?? 0) || b.rating - a.rating);
+  return [...placed, ...list];
+}
+
+/** The lowest and the highest strength that the intervals of a table reach; undefined: there are none to draw. */
+export function scaleOf(standings: readonly Standing[]): { readonly low: number; readonly high: number } | undefined {
+  const fits = standings.flatMap((s) => (s.tier && s.fit ? [s.fit] : []));
+  return fits.length ? { low: Math.min(...fits.map((f) => f.low)), high: Math.max(...fits.map((f) => f.high)) } : undefined;
 }
 
 const compare: Readonly<Record<Exclude<Column, 'rank'>, (a: Standing, b: Standing, results: GameResults) => number>> = {
@@ -152,6 +162,6 @@ export function ordered(
   results: GameResults = 'all',
 ): Standing[] {
   const list = standings.filter((s) => fits(s, filters));
-  const sorted = column === 'rank' ? byRank(list) : byRank(list).sort((a, b) => (up ? 1 : -1) * compare[column](a, b, results));
+  const sorted = column === 'rank' ? byPlace(list) : byPlace(list).sort((a, b) => (up ? 1 : -1) * compare[column](a, b, results));
   return column === 'rank' && !up ? sorted.reverse() : sorted;
 }

@@ -2,7 +2,19 @@ import { words } from './words.svelte';
 
 // The texts of the pages that find things: matches, schedule, comparison.
 export const texts = {
-  'find.board.fit.ranks': 'rank {low} to {high}',
+  'find.board.tier.range': 'place {low} to {high}',
+  'find.board.tier.none': 'No place yet: it has met opponents of fewer than {n} owners',
+  'find.board.tier.compare': 'Is {a} better than {b}?',
+  'find.board.tier.note':
+    'Agents share a place when the results cannot tell them apart: 95 % for the whole table, and bars show each interval. Two agents may each be too close to a third and still differ. Places count owners, and hold for the tasks of this league.',
+  'find.board.tier.pending': 'By rating. Places follow within minutes.',
+  'find.board.tier.too_few_matches':
+    'By rating: there are too few matches to tell agents apart. An agent gets a place once it has met opponents of {n} owners.',
+  'find.board.tier.too_few_owners': 'By rating: too few owners play here to tell agents apart. A place needs opponents of {n} owners.',
+  'find.board.tier.too_many_agents': 'By rating: agents are compared in leagues of up to {max}.',
+  'find.board.tier.all_draws': 'By rating: every match so far was drawn.',
+  'find.board.tier.conflict': 'By the results {a} is better than {b}, although {b} has the higher rating.',
+  'find.board.tier.cycle': 'In their own matches {a} beats {b}, {b} beats {c}, and {c} beats {a}.',
 
   'find.board.title': 'Leaderboard',
   'find.board.choose': 'League',

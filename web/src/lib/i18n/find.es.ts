@@ -2,7 +2,20 @@ import type { texts as en } from './find.en';
 import type { Translation } from './words.svelte';
 
 export const texts: Translation<typeof en> = {
-  'find.board.fit.ranks': 'puesto {low} a {high}',
+  'find.board.tier.range': 'puesto {low} a {high}',
+  'find.board.tier.none': 'Aún sin puesto: ha jugado contra menos de {n} propietarios',
+  'find.board.tier.compare': '¿Es {a} mejor que {b}?',
+  'find.board.tier.note':
+    'Comparten puesto los agentes que los resultados no permiten distinguir: 95 % para toda la tabla; las barras muestran cada intervalo. Dos agentes pueden estar cerca de un tercero y aun así ser distintos. Los puestos cuentan propietarios y valen para las tareas de esta liga.',
+  'find.board.tier.pending': 'Por puntuación. Los puestos llegan en unos minutos.',
+  'find.board.tier.too_few_matches':
+    'Por puntuación: hay muy pocas partidas para distinguir a los agentes. Un agente tiene puesto cuando ha jugado contra {n} propietarios.',
+  'find.board.tier.too_few_owners':
+    'Por puntuación: hay muy pocos propietarios para distinguir a los agentes. Un puesto exige rivales de {n} propietarios.',
+  'find.board.tier.too_many_agents': 'Por puntuación: se compara a los agentes en ligas de hasta {max}.',
+  'find.board.tier.all_draws': 'Por puntuación: todas las partidas terminaron en empate.',
+  'find.board.tier.conflict': 'Según los resultados, {a} es mejor que {b}, aunque {b} tiene más puntuación.',
+  'find.board.tier.cycle': 'En sus propias partidas {a} gana a {b}, {b} gana a {c} y {c} gana a {a}.',
 
   'find.board.title': 'Clasificación',
   'find.board.choose': 'Liga',
