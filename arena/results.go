@@ -1,6 +1,9 @@
 package arena
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // RoundResult is the result of a closed round for one seat: the judgement of its
 // answer, or the outcome of an attempt without one.
@@ -51,6 +54,47 @@ type TopicCount struct {
 	Topic    string // "": questions without a topic
 	Answered int
 	Right    int // answers that got the whole point
+}
+
+// CommonRound is a judged round that counted for two agents, who had the same task.
+type CommonRound struct {
+	MatchID string
+	No      int
+	Source  string // of the task; "": it was made for its match
+	Topic   string // "": none
+	A, B    Points
+}
+
+// Task returns what tells the task of the round from the tasks of other rounds.
+func (r CommonRound) Task() string {
+	if r.Source != "" {
+		return r.Source
+	}
+	return r.MatchID + "/" + strconv.Itoa(r.No)
+}
+
+// CommonSeries is a match of games in which two agents had a seat.
+type CommonSeries struct {
+	MatchID string
+	Seats   int // of the match
+	A, B    CommonSeat
+	Series  SeriesBrief // as it was when the last turn opened
+}
+
+// CommonSeat is the seat of one of two agents in a match of both.
+type CommonSeat struct {
+	No     int // Seat.No
+	Points Points
+}
+
+// SeriesBrief is the part of the observation of a turn that says which game of its match
+// the turn belongs to, and how the earlier ones ended. The zero value is not known.
+type SeriesBrief struct {
+	Game    int `json:"game"` // from 1
+	Games   int `json:"games"`
+	Earlier []struct {
+		Points []Points `json:"points"` // by player
+	} `json:"earlier"`
 }
 
 // Claim is an agent's declaration with one judged answer, and whether the answer

@@ -539,5 +539,14 @@ func TestSeries_endsAddUp(t *testing.T) {
 		if len(games) > spec.Games {
 			r.Fatalf("%d games of %d", len(games), spec.Games)
 		}
+		common := tb.common()
+		if len(common) == 1 && len(games) > 1 { // the last turns or games were not asked for
+			games = nil
+		}
+		for i, game := range games {
+			if c := common[i]; c.A != game[0].Points || c.B != game[1].Points || c.Place == 0 && game[0].Order == arena.MovedLater || c.Place == 1 && game[0].Order == arena.MovedFirst {
+				r.Fatalf("game %d of %d is %+v for the first two seats, and ended as %+v", i+1, len(games), c, game)
+			}
+		}
 	})
 }
