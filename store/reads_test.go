@@ -100,9 +100,11 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 			_, _, err := s.Matches.LostRounds(ctx, arena.LossFilter{AgentID: agent, League: league, Topic: "maths", Version: "1"}, arena.Page{Limit: 20, Cursor: "bDozOm1fMDAwMDAxMDAwMA"}) // l:3:m_0000010000
 			return err
 		},
-		"agent's no-shows": func(ctx context.Context) error { return second(s.Ratings.NoShows(ctx, "", []string{agent})) },
-		"movers":           func(ctx context.Context) error { return second(s.Ratings.Movers(ctx, now, 10)) },
-		"last seasons":     func(ctx context.Context) error { return second(s.Leagues.LastSeasons(ctx)) },
+		"common rounds of two agents":  func(ctx context.Context) error { return second(s.Ratings.CommonRounds(ctx, league, agent, "ag_8")) },
+		"common matches of two agents": func(ctx context.Context) error { return second(s.Ratings.CommonSeries(ctx, league, agent, "ag_8")) },
+		"agent's no-shows":             func(ctx context.Context) error { return second(s.Ratings.NoShows(ctx, "", []string{agent})) },
+		"movers":                       func(ctx context.Context) error { return second(s.Ratings.Movers(ctx, now, 10)) },
+		"last seasons":                 func(ctx context.Context) error { return second(s.Leagues.LastSeasons(ctx)) },
 		"agent's deliveries": func(ctx context.Context) error {
 			_, _, err := s.Agents.Deliveries(ctx, arena.DeliveryFilter{AgentID: agent}, first)
 			return err

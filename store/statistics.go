@@ -231,6 +231,79 @@ func topicQuery(f arena.LossFilter, own bool, matches int) (string, []any) {
 		CROSS JOIN matches m CROSS JOIN rounds r CROSS JOIN answers a` + c.Where() + ` GROUP BY 1 ORDER BY 2 DESC, 1`, c.Args
 }
 
+// The most that a comparison of two agents looks at, newest first.
+const (
+	commonSeats   = 10_000 // of one of them
+	commonMatches = 1_000  // of both
+	commonRounds  = 10_000
+)
+
+// commonMatchQuery finds the newest finished matches of a league in which two agents sat
+// to the end, each with the seats of both. It looks at the seats of a first. Matches that
+// somebody asked for are left out: who asks may stop when the result suits.
+func commonMatchQuery(c *db.Clauses, league, a, b string) string {
+	return `(SELECT s.match_id, s.no AS a_no, s.points AS a_points, o.no AS b_no, o.points AS b_points, m.round
+		FROM (SELECT match_id, no, points, state FROM seats WHERE agent_id = ` + c.Arg(a) + ` ORDER BY match_id DESC LIMIT ` + c.Arg(commonSeats) + `) s
+		CROSS JOIN seats o CROSS JOIN matches m
+		WHERE o.match_id = s.match_id AND o.agent_id = ` + c.Arg(b) + ` AND s.state <> 'left' AND o.state <> 'left'
+		AND m.id = s.match_id AND m.league = ` + c.Arg(league) + ` AND m.status = 'finished' AND m.unrated_reason NOT IN ('challenge', 'request')
+		ORDER BY s.match_id DESC LIMIT ` + c.Arg(commonMatches) + `) x`
+}
+
+// CommonRounds returns the rounds that counted for both agents in their newest common
+// matches of a league, newest match first. Who is a and who is b makes no difference to
+// which rounds these are.
+func (s *Ratings) CommonRounds(ctx context.Context, league, a, b string) ([]arena.CommonRound, error) {
+	query, args := commonRoundQuery(league, min(a, b), max(a, b))
+	rounds, err := db.All(ctx, s.reader, func(r db.Row) (c arena.CommonRound, err error) {
+		err = r.Scan(&c.MatchID, &c.No, &c.Source, &c.Topic, &c.A, &c.B)
+		if a > b {
+			c.A, c.B = c.B, c.A
+		}
+		return c, err
+	}, query, args...)
+	return rounds, s.wrap(err, "read common rounds of agents %s and %s", a, b)
+}
+
+// commonRoundQuery reaches each answer by its key, as resultQuery does. An answer that
+// was not judged is a speech before the end of its half.
+func commonRoundQuery(league, a, b string) (string, []any) {
+	var c db.Clauses
+	matches := commonMatchQuery(&c, league, a, b)
+	for _, side := range [][2]string{{"p", a}, {"q", b}} {
+		c.And(side[0]+".match_id = r.match_id AND "+side[0]+".round = r.no AND "+side[0]+".agent_id = ?", side[1])
+		c.And(side[0] + ".outcome IN ('answered', 'timeout', 'error', 'invalid') AND (" + side[0] + ".outcome <> 'answered' OR " + side[0] + ".judged = 1)")
+	}
+	c.And("r.match_id = x.match_id AND r.closed_at > 0 AND r.source NOT LIKE ?", arena.GameSource+"%")
+	return `SELECT r.match_id, r.no, r.source, ` + topicOf + `, p.points, q.points FROM ` + matches + ` CROSS JOIN rounds r CROSS JOIN answers p CROSS JOIN answers q` +
+		c.Where() + ` ORDER BY x.match_id DESC, r.no LIMIT ` + c.Arg(commonRounds), c.Args
+}
+
+// CommonSeries returns the newest common matches of two agents in a league of games,
+// newest first.
+func (s *Ratings) CommonSeries(ctx context.Context, league, a, b string) ([]arena.CommonSeries, error) {
+	query, args := commonSeriesQuery(league, min(a, b), max(a, b))
+	matches, err := db.All(ctx, s.reader, func(r db.Row) (m arena.CommonSeries, err error) {
+		err = r.Scan(&m.MatchID, &m.Seats, &m.A.No, &m.A.Points, &m.B.No, &m.B.Points, db.IntoJSON(&m.Series))
+		if a > b {
+			m.A, m.B = m.B, m.A
+		}
+		return m, err
+	}, query, args...)
+	return matches, s.wrap(err, "read common matches of agents %s and %s", a, b)
+}
+
+// commonSeriesQuery reads how earlier games of a match ended from what its last turn
+// asked: the games of a match have no rows of their own.
+func commonSeriesQuery(league, a, b string) (string, []any) {
+	var c db.Clauses
+	matches := commonMatchQuery(&c, league, a, b)
+	return `SELECT x.match_id, (SELECT count(*) FROM seats n WHERE n.match_id = x.match_id), x.a_no, x.a_points, x.b_no, x.b_points,
+		COALESCE((SELECT CASE WHEN r.turn = '' THEN '' ELSE json(r.turn) -> 'prompts' -> 0 -> 'observation' ->> 'series' END
+			FROM rounds r WHERE r.match_id = x.match_id AND r.no = x.round), '')
+		FROM ` + matches + ` ORDER BY x.match_id DESC`, c.Args
+}
+
 // NoShows returns the no-shows of agents in their newest arena.NoShowMatches matches
 // of a league that have begun, oldest round first; in each league when league
 // is "".

@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -183,6 +185,112 @@ func lostRounds(f *fixture) {
 	f.equal(0, len(must(f.Ratings.Topics(ctx, arena.LossFilter{AgentID: ids[1]}, true, 100))(f)))
 	f.equal(0, len(must(f.Ratings.Topics(ctx, arena.LossFilter{AgentID: ids[0], Version: "none"}, true, 100))(f)))
 	f.fails(arena.CodeInvalid, second(f.Ratings.Topics(ctx, arena.LossFilter{AgentID: ids[0]}, true, 0)))
+}
+
+// commonRounds: the rounds that counted for two agents in finished matches, the same
+// from both sides. Threat F1.
+func commonRounds(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.league("other")
+	ids := f.agents("a", "b", "c")
+	slices.Sort(ids[:2])
+	type said struct {
+		outcome arena.Outcome
+		points  arena.Points
+		judged  bool
+	}
+	play := func(m arena.Match, no int, source string, answers ...said) {
+		r := round(no)
+		r.Task.Topic, r.Task.Source = "sums", source
+		f.ok(second(f.Matches.OpenRound(ctx, m.Lease, r, nil)))
+		var closed []arena.Answer
+		for i, s := range answers {
+			a := arena.Answer{MatchID: m.ID, Round: no, AgentID: ids[i], Outcome: s.outcome, Attempts: 1}
+			if s.outcome == arena.OutcomeAnswered {
+				a.Body = &arena.AnswerBody{Answer: "5"}
+			}
+			f.ok(second(f.Matches.SaveAnswer(ctx, m.Lease, a, nil, nil)))
+			a.Points, a.Judged = s.points, s.judged
+			closed = append(closed, a)
+		}
+		f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no, Seats: m.Seats, Answers: closed}, noEvents)))
+	}
+	right, wrong, late := said{arena.OutcomeAnswered, arena.OnePoint, true}, said{arena.OutcomeAnswered, 0, true}, said{arena.OutcomeTimeout, 0, false}
+	m := f.begin("m_1", "trivia", ids...)
+	play(m, 1, "pk/1", right, wrong, right)
+	play(m, 2, "", late, right)
+	play(m, 3, "pk/2", right, said{arena.OutcomeRateLimited, 0, false}) // counts for one only
+	play(m, 4, "pk/3", said{arena.OutcomeAnswered, 0, false}, wrong)    // a speech
+	play(m, 5, arena.GameSource+"chess", right, wrong)
+	all := func(a, b string) []arena.CommonRound { return must(f.Ratings.CommonRounds(ctx, "trivia", a, b))(f) }
+	f.equal(0, len(all(ids[0], ids[1]))) // the match runs
+	f.settle(m, start)
+	want := []arena.CommonRound{
+		{MatchID: "m_1", No: 1, Source: "pk/1", Topic: "sums", A: arena.OnePoint}, {MatchID: "m_1", No: 2, Topic: "sums", B: arena.OnePoint},
+	}
+	f.equal(want, all(ids[0], ids[1]))
+	for i := range want {
+		want[i].A, want[i].B = want[i].B, want[i].A
+	}
+	f.equal(want, all(ids[1], ids[0]))
+	f.equal(1, len(all(ids[0], ids[2])))
+	f.equal("pk/1", want[0].Task())
+	f.equal("m_1/2", want[1].Task())
+
+	m = f.begin("m_2", "other", ids[0], ids[1])
+	play(m, 1, "pk/1", right, wrong)
+	f.settle(m, start)
+	m = f.begin("m_3", "trivia", ids[0], ids[1])
+	play(m, 1, "pk/1", right, wrong)
+	f.ok(second(f.Matches.EndMatch(ctx, m.ID, arena.MatchVoid, arena.VoidReason{}, start, arena.Event{Type: arena.EventMatchVoid})))
+	m = f.begin("m_4", "trivia", ids[0], ids[1])
+	play(m, 1, "pk/1", right, wrong)
+	m.Seats[1].State = arena.SeatLeft
+	f.settle(m, start)
+	asked := arena.Match{ID: "m_5", League: "trivia", CreatedAt: start, UnratedReason: arena.UnratedChallenge, Seats: []arena.Seat{{No: 0, AgentID: ids[0]}, {No: 1, AgentID: ids[1]}}}
+	f.ok(second(f.Matches.CreateMatch(ctx, asked, event(arena.EventMatchScheduled, "{}"))))
+	m = f.claim()
+	f.ok(second(f.Matches.StartMatch(ctx, m.Lease, m.Seats, start, nil, nil)))
+	play(m, 1, "pk/1", right, wrong)
+	f.settle(m, start)
+	f.equal(want, all(ids[1], ids[0])) // none of these
+}
+
+// commonSeries: the finished matches of two agents, with what the last turn says of the
+// games before it.
+func commonSeries(f *fixture) {
+	ctx := f.t.Context()
+	f.league("chess")
+	ids := f.agents("a", "b")
+	slices.Sort(ids)
+	for i, turn := range []arena.Turn{
+		{Prompts: []arena.Prompt{{Observation: json.RawMessage(`{"series":{"game":2,"games":2,"earlier":[{"you":1,"points":[0,0.5]}]}}`)}}},
+		{Prompts: []arena.Prompt{{Description: "before games were described"}}},
+		{}, // erased
+	} {
+		m := f.begin(fmt.Sprint("m_", i), "chess", ids...)
+		r := round(1)
+		r.Turn = turn
+		f.ok(second(f.Matches.OpenRound(ctx, m.Lease, r, nil)))
+		m.Seats[1].Points = 500
+		f.ok(second(f.Matches.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
+		f.equal(i, len(must(f.Ratings.CommonSeries(ctx, "chess", ids[1], ids[0]))(f))) // the match runs
+		f.settle(m, start)
+	}
+	all := must(f.Ratings.CommonSeries(ctx, "chess", ids[1], ids[0]))(f)
+	f.equal(3, len(all))
+	for i, m := range all {
+		f.equal(fmt.Sprint("m_", 2-i), m.MatchID)
+		f.equal(2, m.Seats)
+		f.equal(arena.CommonSeat{No: 1, Points: 500}, m.A)
+		f.equal(arena.CommonSeat{No: 0, Points: arena.OnePoint}, m.B)
+	}
+	f.equal([]arena.Points{0, 500}, all[2].Series.Earlier[0].Points)
+	f.equal(2, all[2].Series.Games)
+	f.equal(arena.SeriesBrief{}, all[0].Series)
+	f.equal(arena.SeriesBrief{}, all[1].Series)
+	f.equal(0, len(must(f.Ratings.CommonSeries(ctx, "chess", ids[0], "ag_none"))(f)))
 }
 
 // movesOfGames: a move is neither right nor wrong, claims nothing and is copied from

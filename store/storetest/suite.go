@@ -51,6 +51,8 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"AgentClaims":                          agentClaims,
 		"AgentResults":                         agentResults,
 		"LostRounds":                           lostRounds,
+		"CommonRounds":                         commonRounds,
+		"CommonSeries":                         commonSeries,
 		"AgentResults/games":                   movesOfGames,
 		"Games":                                gamesOfLeagues,
 		"TLSFiles":                             tlsFiles,
