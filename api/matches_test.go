@@ -240,6 +240,9 @@ func (w *world) leaks(secret, league, match string, agents ...string) (paths []s
 					queries = append(queries, "?kind="+k.name)
 				}
 			}
+			if r.id == "compare-agents" {
+				queries = []string{"?a=" + agent + "&b=" + agents[len(agents)-1-i]}
+			}
 			for _, token := range []string{"", w.alice, w.bob} {
 				if r.id == "list-agent-losses" && token == []string{w.alice, w.bob}[i] {
 					continue

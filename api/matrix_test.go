@@ -96,7 +96,7 @@ func matrix() map[string]answers {
 		"list-agent-deliveries": mine(200),
 
 		"list-leagues": open(200), "create-league": admins(201), "get-league": open(200), "update-league": organized(200),
-		"list-standings": open(200), "export-league": open(200), "list-league-rounds": open(200), "list-seasons": open(200), "get-season": open(404), "get-season-card": open(404),
+		"list-standings": open(200), "export-league": open(200), "compare-agents": open(200), "list-league-rounds": open(200), "list-seasons": open(200), "get-season": open(404), "get-season-card": open(404),
 		"get-judge": open(200), "list-league-matches": open(200), "rescore-league": organized(200),
 		"open-league": organized(200), "start-league": organized(200), "start-league-now": organized(200), "pause-league": organized(200), "resume-league": organized(200),
 		"archive-league": organized(200), "unarchive-league": organized(200), "delete-league": admins(204),
@@ -296,6 +296,8 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 		path += "?league=quiz"
 	}
 	switch r.id {
+	case "compare-agents":
+		path += "?a=" + m.agent(m.alice, name) + "&b=" + m.agent(m.bob, "bob-"+name)
 	case "delete-owner":
 		path += "?confirm=" + url.QueryEscape(name)
 	case "create-pack":

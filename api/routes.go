@@ -142,6 +142,7 @@ func routes() []route {
 		{patch, "/v1/leagues/{slug}", scopeOrganize, 200, "update-league", tagLeagues, "Change a league's settings", handleOn(leagues, (*leagueHandlers).update), nil},
 		{get, "/v1/leagues/{slug}/standings", scopePublic, 200, "list-standings", tagLeagues, "The table", handleDear(leagues, (*leagueHandlers).standings), describeTable},
 		{get, leagueExportPath, scopePublic, 200, "export-league", tagLeagues, "Its settled matches, rounds, answers, verdicts and ratings as lines of JSON, and their data card", mountExport, nil},
+		{get, "/v1/leagues/{slug}/comparison", scopePublic, 200, "compare-agents", tagLeagues, "Whether one agent is better than another", handleDear(leagues, (*leagueHandlers).comparison), nil},
 		{get, "/v1/leagues/{slug}/rounds", scopePublic, 200, "list-league-rounds", tagLeagues, "Pairings of a season, by round", handleDear(seasons, (*seasonHandlers).listRounds), nil},
 		{get, "/v1/leagues/{slug}/seasons", scopePublic, 200, "list-seasons", tagLeagues, "Seasons, newest first", handleOn(seasons, (*seasonHandlers).list), nil},
 		{get, "/v1/leagues/{slug}/seasons/{season}", scopePublic, 200, "get-season", tagLeagues, "One season with its table and pairings", handleDear(seasons, (*seasonHandlers).get), nil},
