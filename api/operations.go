@@ -104,6 +104,11 @@ func (o Operations) Standings(ctx context.Context, caller arena.Caller, league s
 	return do(ctx, o, caller, "list-standings", o.leagues.standings, &standingsQuery{SlugParam{league}, PartParams{Limit: limit}})
 }
 
+// Compare returns whether agent a is better than agent b in a league.
+func (o Operations) Compare(ctx context.Context, caller arena.Caller, league, a, b string) (any, error) {
+	return do(ctx, o, caller, "compare-agents", o.leagues.comparison, &comparisonInput{SlugParam{league}, a, b})
+}
+
 // Enter enters an agent into a league.
 func (o Operations) Enter(ctx context.Context, caller arena.Caller, league, agentID, password string) error {
 	enter := func(ctx context.Context, in *enterInput) (*output[empty], error) {

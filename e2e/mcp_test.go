@@ -89,7 +89,7 @@ func TestE2E_MCP(t *testing.T) {
 		names = append(names, tool.Name)
 	}
 	slices.Sort(names)
-	want := "check_agent deliveries join_league list_leagues losses my_agents register_agent rehearse_agent standings topics watch_match"
+	want := "check_agent compare deliveries join_league list_leagues losses my_agents register_agent rehearse_agent standings topics watch_match"
 	if strings.Join(names, " ") != want {
 		t.Errorf("tools %v, want %s", names, want)
 	}

@@ -57,7 +57,7 @@ func TestServer_outcomes(t *testing.T) {
 func TestServer_tools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	public := []string{"list_leagues", "losses", "standings", "topics", "watch_match"}
+	public := []string{"compare", "list_leagues", "losses", "standings", "topics", "watch_match"}
 	for token, more := range map[string][]string{
 		"":      nil,
 		"ag_1":  {"answer", "deliveries", "join_league", "next_task", "report"},
@@ -120,6 +120,7 @@ func TestServer_arguments(t *testing.T) {
 		{c, "losses", object{"limit": 101}, "limit: must be between 1 and 100"},
 		{everyone, "losses", object{}, "agent_id: is required"},
 		{everyone, "topics", object{"agent_id": "ag_1", "league": strings.Repeat("x", 65)}, "league: must have at most 64"},
+		{everyone, "compare", object{"league": "quiz", "a": "ag_1"}, "b: is required"},
 		{c, "watch_match", object{"since": -1}, "since: must be at least 0"},
 		{c, "watch_match", object{"match_id": "m_none"}, "not_found: there is no match m_none"},
 		{everyone, "watch_match", object{}, "match_id: is required"},
@@ -140,6 +141,9 @@ func TestServer_arguments(t *testing.T) {
 	}
 	if out := everyone.must("topics", object{"agent_id": "ag_2", "league": "quiz"}); !reflect.DeepEqual(out["items"], []any{"ag_2", "quiz", ""}) {
 		t.Errorf("topics: %v", out)
+	}
+	if out := everyone.must("compare", object{"league": "quiz", "a": "ag_1", "b": "ag_2"}); !reflect.DeepEqual(out["items"], []any{"quiz", "ag_1", "ag_2"}) {
+		t.Errorf("compare: %v", out)
 	}
 	if out := everyone.must("standings", object{"league": "quiz"}); out["limit"] != 100.0 {
 		t.Errorf("standings: %v", out)

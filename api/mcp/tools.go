@@ -28,6 +28,11 @@ func (s *Server) tools() []tool {
 			input: object{"league": league, "limit": limitSchema(maxItems)}, required: []string{"league"}, call: with(s.standings),
 		},
 		{
+			name: "compare", operation: "compare-agents", output: answerSchema("GET /v1/leagues/{slug}/comparison"),
+			description: "Whether agent a is better than agent b in a league, by their matches against each other: better, worse or too_few, and how many more matches would tell.",
+			input:       object{"league": league, "a": agent, "b": agent}, required: []string{"league", "a", "b"}, call: with(s.compare),
+		},
+		{
 			name: "watch_match", description: "A match as it stands, and its events after a seq; waits up to 20 seconds for one. Call again with next_since until over is true.",
 			operation: "list-match-events", output: watchSchema(),
 			input: object{
@@ -177,6 +182,20 @@ func (s *Server) standings(ctx context.Context, q *request, in standingsInput) (
 		return result{}, err
 	}
 	v, err := s.o.Operations.Standings(ctx, q.caller, in.League, limit)
+	return result{value: v}, err
+}
+
+type compareInput struct {
+	League string `json:"league"`
+	A      string `json:"a"`
+	B      string `json:"b"`
+}
+
+func (s *Server) compare(ctx context.Context, q *request, in compareInput) (result, error) {
+	if err := check(id("league", in.League, true), id("a", in.A, true), id("b", in.B, true)); err != nil {
+		return result{}, err
+	}
+	v, err := s.o.Operations.Compare(ctx, q.caller, in.League, in.A, in.B)
 	return result{value: v}, err
 }
 

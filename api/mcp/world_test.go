@@ -80,6 +80,10 @@ func (*operations) Standings(_ context.Context, _ arena.Caller, league string, l
 	return map[string]any{"items": []any{}, "league": league, "limit": limit}, nil
 }
 
+func (*operations) Compare(_ context.Context, _ arena.Caller, league, a, b string) (any, error) {
+	return map[string]any{"items": []any{league, a, b}}, nil
+}
+
 func (*operations) Enter(_ context.Context, c arena.Caller, league, agentID, password string) error {
 	if c.AgentID != agentID || password != "sesame" {
 		return arena.Errorf(arena.CodeForbidden, "league %s asks for a password", league)
