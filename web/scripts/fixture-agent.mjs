@@ -126,3 +126,42 @@ export function topics() {
   ];
   return { items, total: { answered: 43, right: 31, share: 0.721, low: 0.573, high: 0.833 } };
 }
+
+/** Whether one agent beats another: clearly, not, or not known yet, by the league. */
+export function comparison(league, game, a, b) {
+  const flip = a > b ? -1 : 1;
+  const compared = (kind, matches, tasks) => {
+    const [mean, reach, won, even, lost] = {
+      better: [86, 48, 74, 12, 47],
+      undecided: [31, 64, 40, 9, 35],
+      few_matches: [-40, 260, 9, 3, 11],
+    }[kind];
+    const elo = { mean: flip * mean, low: flip * mean - reach, high: kind === 'few_matches' ? null : flip * mean + reach };
+    const clear = kind === 'better';
+    return {
+      verdict: clear ? (flip > 0 ? 'better' : 'worse') : 'too_few',
+      ...(!clear && { reason: kind }),
+      p: clear ? 0.0004 : 0.34,
+      matches,
+      tasks,
+      won: flip > 0 ? won : lost,
+      even,
+      lost: flip > 0 ? lost : won,
+      elo,
+    };
+  };
+  const kind = game || league === 'trivia' ? 'better' : ['undecided', 'few_matches'][hash(league) % 2];
+  const part = (name, kind, matches) => ({ name, ...compared(kind, matches, game ? 0 : matches * 3) });
+  const topics = [part('geography', 'better', 21), part('history of science', 'undecided', 17), part('', 'few_matches', 4)];
+  const sides = [part('first', 'better', 24), part('second', 'undecided', 24)];
+  return {
+    league,
+    a,
+    b,
+    unit: game ? 'game' : 'round',
+    ...compared(kind, kind === 'few_matches' ? 7 : 27, game ? 0 : 94),
+    needed: { elo: 50, matches: kind === 'better' ? 0 : 40 },
+    topics: game ? [] : topics,
+    sides: game ? sides : [],
+  };
+}

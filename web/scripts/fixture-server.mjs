@@ -8,7 +8,7 @@ import { createServer } from 'node:http';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { calibration, firstMover, gameTally, losses, opponents, results, topics, uptime } from './fixture-agent.mjs';
+import { calibration, comparison, firstMover, gameTally, losses, opponents, results, topics, uptime } from './fixture-agent.mjs';
 import { history, matchOf, world } from './fixture-world.mjs';
 
 const MATCH_LEVEL = new Set([
@@ -100,6 +100,7 @@ function route(w, url) {
         url,
         seasons.map(({ frozen: _f, entrants: _e, table: _t, rounds: _r, ...s }) => s),
       );
+    if (more === 'comparison') return comparison(id, ofGames(w, id), url.searchParams.get('a'), url.searchParams.get('b'));
     if (more === 'judge') return { league: id, ...w.judges?.[id] };
     if (more === 'standings')
       return {

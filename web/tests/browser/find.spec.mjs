@@ -151,6 +151,15 @@ test('two agents face each other, four stand side by side', async () => {
   await page.locator(id('head-to-head')).waitFor();
   await lines(page).first().waitFor();
   assert.ok((await page.title()).includes(a.name));
+  const trivia = page.locator(`${id('beats')}[data-league="trivia"]`);
+  await trivia.and(page.locator(':not([data-verdict="too_few"])[data-verdict]')).waitFor();
+  assert.match(await trivia.innerText(), /beats .+ in Open Trivia: ahead in 61% of the 121 decided rounds\./);
+  await trivia.locator('summary').click();
+  assert.match(await trivia.innerText(), /geography[\s\S]+is better[\s\S]+history of science[\s\S]+too few/);
+  await page
+    .locator(`${id('beats')}[data-verdict="too_few"]`, { hasText: '40 more would tell a difference of 50 Elo' })
+    .first()
+    .waitFor();
 
   for (const other of others) {
     await page.locator(id('compare-add')).fill(other.name);

@@ -2,6 +2,7 @@ import { get, post } from './client';
 import type {
   Agent,
   Calibration,
+  Comparison,
   ConformanceReport,
   FirstMovers,
   Judge,
@@ -50,6 +51,9 @@ export const leagues = (signal?: AbortSignal) => get<List<League>>('/v1/leagues'
 export const league = (slug: string, signal?: AbortSignal) => get<League>(`/v1/leagues/${id(slug)}`, {}, signal);
 export const standings = (slug: string, signal?: AbortSignal) =>
   get<List<Standing> & { frozen: boolean; first_mover?: FirstMovers; tiers?: Tiers }>(`/v1/leagues/${id(slug)}/standings`, {}, signal);
+/** Whether agent a beats agent b. */
+export const comparison = (slug: string, a: string, b: string, signal?: AbortSignal) =>
+  get<Comparison>(`/v1/leagues/${id(slug)}/comparison`, { a, b }, signal);
 /** Newest first, a part at a time. */
 export const seasons = (slug: string, cursor: string, signal?: AbortSignal) =>
   get<List<Season>>(`/v1/leagues/${id(slug)}/seasons`, { cursor: cursor || undefined }, signal);

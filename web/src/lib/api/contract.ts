@@ -23,6 +23,9 @@ export type Calibration = Schemas['Calibration'];
 export type Loss = Schemas['Loss'];
 export type Topics = Schemas['Topics'];
 export type RightShare = Topics['total'];
+/** Whether one agent beats another in a league, as a whole and in a part of it. */
+export type Comparison = Schemas['Comparison'];
+export type ComparedPart = Comparison['topics'][number];
 export type OpponentRecord = Schemas['Opponent'];
 export type Recap = Schemas['Recap'];
 export type Moment = Schemas['Moment'];

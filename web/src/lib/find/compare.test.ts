@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Agent, OpponentRecord } from '../api/contract';
-import { agentsOf, compareLink, leaguesOf, recordOf } from './compare';
+import { agentsOf, commonLeagues, compareLink, leaguesOf, recordOf } from './compare';
 
 it('takes up to four agents from an address, each once', () => {
   const of = (agents: string) => agentsOf(new URLSearchParams({ agents }));
@@ -15,6 +15,16 @@ it('has the leagues of most agents first', () => {
   const rated = (ratings: Record<string, number>) =>
     ({ ratings: Object.fromEntries(Object.entries(ratings).map(([slug, n]) => [slug, { rated_matches: n }])) }) as unknown as Agent;
   expect(leaguesOf([rated({ one: 50, both: 1 }), rated({ both: 2, other: 60 })])).toEqual(['both', 'other', 'one']);
+});
+
+it('knows the leagues of both', () => {
+  const of = (ratings: readonly string[], leagues: readonly string[]) =>
+    ({ ratings: Object.fromEntries(ratings.map((slug, n) => [slug, { rated_matches: n }])), leagues }) as unknown as Agent;
+  expect(commonLeagues(of(['rated', 'more'], ['unrated', 'mine']), of(['more'], ['rated', 'unrated', 'yours']))).toEqual([
+    'more',
+    'rated',
+    'unrated',
+  ]);
 });
 
 it('finds the record against another', () => {

@@ -31,6 +31,12 @@ export function leaguesOf(agents: readonly Agent[]): string[] {
   return [...known].sort(([x, a], [y, b]) => b.agents - a.agents || b.matches - a.matches || x.localeCompare(y)).map(([slug]) => slug);
 }
 
+/** The leagues in which both agents have a rating or play, those with most matches first. */
+export const commonLeagues = (a: Agent, b: Agent): string[] => {
+  const plays = (agent: Agent, slug: string) => slug in agent.ratings || agent.leagues.includes(slug);
+  return [...new Set([...leaguesOf([a, b]), ...a.leagues])].filter((slug) => plays(a, slug) && plays(b, slug));
+};
+
 export type Record = Pick<OpponentRecord, 'matches' | 'wins' | 'draws' | 'losses'>;
 
 /** What an agent's matches against another came to. */

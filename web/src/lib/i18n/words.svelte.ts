@@ -12,6 +12,7 @@ export type Key =
   | keyof typeof import('./admin.en').texts
   | keyof typeof import('./agent.en').texts
   | keyof typeof import('./commentary.en').texts
+  | keyof typeof import('./compare.en').texts
   | keyof typeof import('./console.en').texts
   | keyof typeof import('./find.en').texts
   | keyof typeof import('./game.en').texts
