@@ -262,3 +262,29 @@ func gapOf(elo float64) float64 {
 	}
 	return low
 }
+
+// Many parts are tested together: what one of them shows alone may be chance.
+func TestCompareParts(t *testing.T) {
+	t.Parallel()
+	parts := map[string][]scoring.Trial{"nine of ten": results(9, 0, 1)}
+	verdict := func(most int) scoring.ComparedPart {
+		all := scoring.CompareParts(parts, true, most)
+		return all[len(all)-1]
+	}
+	if v := verdict(9); v.Verdict != scoring.ComparedBetter || v.P < 0.025 {
+		t.Errorf("alone: %+v", v)
+	}
+	parts["two matches"] = run(0, 2, 1) // too few to be tested
+	if v := verdict(1); v.Verdict != scoring.ComparedBetter {
+		t.Errorf("beside a part without enough matches: %+v", v)
+	}
+	delete(parts, "two matches")
+	parts["half"] = results(10, 0, 10)
+	if v := verdict(9); v.Name != "nine of ten" || v.Verdict != scoring.ComparedTooFew || v.Reason != scoring.ReasonUndecided {
+		t.Errorf("beside another: %+v", v)
+	}
+	parts["all"] = run(0, 30, 1)
+	if all := scoring.CompareParts(parts, true, 2); len(all) != 2 || all[0].Name != "all" || all[0].Verdict != scoring.ComparedBetter || all[1].Name != "half" {
+		t.Errorf("%+v", all)
+	}
+}
