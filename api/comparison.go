@@ -23,7 +23,7 @@ type comparisonView struct {
 	League string             `json:"league"`
 	A      string             `json:"a"`
 	B      string             `json:"b"`
-	Unit   string             `json:"unit" enum:"round,game" doc:"What is counted: rounds that counted for both, or games."`
+	Unit   string             `json:"unit" enum:"round,game" doc:"The results are rounds that counted for both, or games."`
 	Needed neededView         `json:"needed"`
 	Topics []comparedPartView `json:"topics" doc:"By topic, most rounds first, at most 50."`
 	Sides  []comparedPartView `json:"sides" doc:"By the place of a in games of two: first is player 0, second is player 1."`
@@ -36,7 +36,7 @@ type comparedView struct {
 	Verdict scoring.ComparisonVerdict `json:"verdict" enum:"better,worse,too_few" doc:"Of a: it is better or worse than b, or the results do not show which."`
 	Reason  scoring.ComparisonReason  `json:"reason,omitempty" enum:"no_matches,few_matches,few_tasks,all_even,undecided,frozen" doc:"Why it is too_few. frozen: the table is hidden."`
 	P       float64                   `json:"p" minimum:"0" maximum:"1" doc:"Two-sided probability that equal agents differ as much."`
-	Matches int                       `json:"matches" doc:"Of the newest 1,000 finished matches in which both sat to the end and that nobody asked for, those with a result that counts."`
+	Matches int                       `json:"matches" doc:"Of the newest 1,000 finished matches in which both sat to the end, those with a result that counts; none that a person asked for."`
 	Tasks   int                       `json:"tasks" doc:"Different questions; 0 in games."`
 	Won     int                       `json:"won" doc:"Rounds or games in which a has more points."`
 	Even    int                       `json:"even"`

@@ -28,5 +28,5 @@ export const texts: Translation<typeof en> = {
   'compare.part.few': 'muy pocas',
   'compare.part.better': '{name} es mejor',
   'compare.note':
-    'Cuentan las partidas que emparejó la arena y ambos terminaron, con todas las versiones de los dos agentes. La banda es el intervalo del 95 %. Por azar, 1 de cada 20 parejas de iguales recibe un veredicto; «se notaría» significa 4 de cada 5 veces.',
+    'Cuentan las partidas emparejadas por el servidor y que ambos terminaron, con todas las versiones de los dos agentes. La banda es el intervalo del 95 %. Por azar, 1 de cada 20 parejas de iguales recibe un veredicto; «se notaría» significa 4 de cada 5 veces.',
 };
