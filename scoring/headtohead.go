@@ -125,10 +125,9 @@ func Compare(trials []Trial, questions bool) Comparison {
 		c.Tasks = byTask.count
 	}
 	added := (0.5 + 2*mean*mean) / ((n + 2) * (n + 2))
+	perMatch := 0.25 // the largest variance of a score, and the one before the first match
 	if c.Matches > 0 {
-		c.Needed = neededMatches(float64(c.Matches)*((squares/n-mean*mean)/n+added), c.Matches)
-	} else {
-		c.Needed = neededMatches(0.25, 0)
+		perMatch = float64(c.Matches) * ((squares/n-mean*mean)/n + added)
 	}
 	mean *= n / (n + 2)
 	c.Share.Share = 0.5 + mean
@@ -140,9 +139,12 @@ func Compare(trials []Trial, questions bool) Comparison {
 		c.P = min(1, max(2*stats.StudentTail(math.Abs(mean)/deviation, groups-1), math.Exp2(1-groups)))
 		reach := deviation * stats.StudentQuantile(1-comparedAlpha/2, groups-1)
 		c.Share.Low, c.Share.High = max(0, 0.5+mean-reach), min(1, 0.5+mean+reach)
-		c.Needed = max(c.Needed, neededMatches(float64(c.Matches)*variance, c.Matches))
+		perMatch = max(perMatch, float64(c.Matches)*variance)
 	}
-	c.Needed = max(c.Needed, MinCompared-c.Matches, 0)
+	if c.Matches < MinCompared { // too few to estimate more
+		perMatch = min(perMatch, 0.25)
+	}
+	c.Needed = max(neededMatches(perMatch, c.Matches), MinCompared-c.Matches, 0)
 	c.Verdict, c.Reason = ComparedTooFew, c.tooFew(questions)
 	if c.Reason == ReasonUndecided && c.P <= comparedAlpha {
 		c.decide()

@@ -119,6 +119,9 @@ func TestCompare_needed(t *testing.T) {
 	if c := scoring.Compare(run(0, 3, 0.5), true); c.Needed < 7 {
 		t.Errorf("%d more after 3", c.Needed)
 	}
+	if c := scoring.Compare(results(2, 0, 1), true); c.Needed != 382 {
+		t.Errorf("%d more after 3 that differ", c.Needed)
+	}
 }
 
 func TestEloOf(t *testing.T) {
