@@ -65,15 +65,12 @@ func (t standingsView) next() string { return t.NextCursor }
 
 func (t standingsView) rows() [][]string {
 	rows := [][]string{{
-		"rank", "agent_id", "name", "owner_id", "owner_name", "status", "protocol", "version", "model",
+		"rank", "tier", "agent_id", "name", "owner_id", "owner_name", "status", "protocol", "version", "model",
 		"rating", "rated_matches", "provisional", "wins", "draws", "losses", "opponents", "opponent_groups", "last_rated_at",
 		"fit_rating", "fit_low", "fit_high", "fit_rank_low", "fit_rank_high", "fit_island",
 	}}
 	for _, s := range t.Items {
-		rank, last, fit := "", "", make([]string, 6)
-		if s.Rank > 0 {
-			rank = strconv.Itoa(s.Rank)
-		}
+		last, fit := "", make([]string, 6)
 		if s.LastRatedAt != nil {
 			last = time.Time(*s.LastRatedAt).UTC().Format(arena.TimeFormat)
 		}
@@ -81,12 +78,20 @@ func (t standingsView) rows() [][]string {
 			fit = []string{elo(f.Rating), elo(f.Low), elo(f.High), strconv.Itoa(f.RankLow), strconv.Itoa(f.RankHigh), strconv.Itoa(f.Component)}
 		}
 		rows = append(rows, append([]string{
-			rank, s.AgentID, cell(s.Name), s.OwnerID, cell(s.OwnerName), string(s.Status), s.Protocol, cell(s.Version), cell(s.Model),
+			place(s.Rank), place(s.Tier), s.AgentID, cell(s.Name), s.OwnerID, cell(s.OwnerName), string(s.Status), s.Protocol, cell(s.Version), cell(s.Model),
 			elo(s.Rating), strconv.Itoa(s.RatedMatches), strconv.FormatBool(s.Provisional), strconv.Itoa(s.Wins), strconv.Itoa(s.Draws), strconv.Itoa(s.Losses),
 			strconv.Itoa(s.Opponents), strconv.Itoa(s.Groups), last,
 		}, fit...))
 	}
 	return rows
+}
+
+// place returns a rank or tier as a cell, which is empty without one.
+func place(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
 
 func elo(m arena.MilliElo) string { return string(m.AppendJSON(nil)) }

@@ -19,7 +19,7 @@ func TestAPI_standings_csv(t *testing.T) {
 	w.duels(4)
 	fitted := w.do("GET", "/v1/leagues/quiz/standings", "", nil).str("items.0.agent_id")
 	w.ok(w.store.Leagues.SaveFit(t.Context(), arena.Fit{League: "quiz", Settlement: 4, At: testNow, Lines: []arena.FitLine{
-		{AgentID: fitted, Rating: 1_600_000, Low: 1_500_500, High: 1_700_000, RankLow: 1, RankHigh: 3, Component: 1},
+		{AgentID: fitted, Rating: 1_600_000, Low: 1_500_500, High: 1_700_000, Tier: 1, RankLow: 1, RankHigh: 3, Component: 1},
 	}}))
 	names := []string{`=HYPERLINK("x")`, "+1", "-1", "@a", "＝1", `a "b", c`, "plain"}
 	for i, name := range names {
@@ -47,9 +47,13 @@ func TestAPI_standings_csv(t *testing.T) {
 		if row[column["agent_id"]] != item["agent_id"] || row[column["rating"]] != fmt.Sprintf("%.3f", item["rating"]) {
 			t.Errorf("row %v of %v", row, item)
 		}
-		want := make([]string, 6)
+		want, tier := make([]string, 6), ""
 		if item["agent_id"] == fitted {
 			want = []string{"1600.000", "1500.500", "1700.000", "1", "3", "1"}
+			tier = "1"
+		}
+		if row[column["tier"]] != tier {
+			t.Errorf("tier %q, want %q", row[column["tier"]], tier)
 		}
 		if diff := cmp.Diff(want, row[column["fit_rating"]:]); diff != "" {
 			t.Errorf("fit (-want +got):\n%s", diff)
