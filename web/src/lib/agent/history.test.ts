@@ -75,3 +75,11 @@ it('a version is better only when the interval of the difference leaves out zero
   expect(difference(b, a).verdict).toBe('worse');
   expect(difference(a, right(1, 2, 0.09, 0.91)).verdict).toBe('too_few');
 });
+
+it('a version knows how many answers are missing for a difference of 50 Elo', () => {
+  const half = (answered: number) => ({ right: answered / 2, answered, share: 0.5, low: 0, high: 1 });
+  // 0.143 are 2.802 standard errors of 0.051: a variance of 0.0026, of which the older one's 1,000 answers take 0.00025.
+  expect(difference(half(20), half(1000)).needed).toBe(87);
+  expect(difference(half(200), half(1000)).needed).toBe(0);
+  expect(difference(half(20), half(40)).needed).toBeUndefined();
+});

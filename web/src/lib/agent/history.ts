@@ -51,13 +51,23 @@ export interface Difference {
   readonly low: number;
   readonly high: number;
   readonly verdict: 'better' | 'worse' | 'too_few';
+  /** How many more answers of the newer version tell a difference of TOLD; undefined: the older one has too few for that. */
+  readonly needed: number | undefined;
 }
+
+/** A difference in the share of right answers that is worth telling: 50 Elo between two agents that answer the same questions. */
+export const TOLD = 0.143;
+/** Both sides of 5 %, and a power of 80 %, in standard errors. */
+const TELLING = 1.96 + 0.842;
 
 export function difference(newer: RightShare, older: RightShare): Difference {
   const mean = newer.share - older.share;
   const low = mean - Math.hypot(newer.share - newer.low, older.high - older.share);
   const high = mean + Math.hypot(newer.high - newer.share, older.share - older.low);
-  return { mean, low, high, verdict: low > 0 ? 'better' : high < 0 ? 'worse' : 'too_few' };
+  const variance = (p: number) => Math.max(p * (1 - p), 0.05);
+  const left = (TOLD / TELLING) ** 2 - variance(older.share) / older.answered;
+  const needed = left > 0 ? Math.max(0, Math.ceil(variance(newer.share) / left) - newer.answered) : undefined;
+  return { mean, low, high, verdict: low > 0 ? 'better' : high < 0 ? 'worse' : 'too_few', needed };
 }
 
 /** A day of health checks. */

@@ -111,6 +111,8 @@ export const texts = {
   'agent.versions.worse': '{newer} is right less often than {older}: {new}, was {old}.',
   'agent.versions.too_few': 'No clear difference between {newer} ({new} right) and {older} ({old}).',
   'agent.versions.interval': '95% interval of the difference: {low} to {high}.',
+  'agent.versions.needed_one': '{n} more answer of {newer} would tell a difference of {gap} points.',
+  'agent.versions.needed_other': '{n} more answers of {newer} would tell a difference of {gap} points.',
   'agent.versions.none': 'no version set',
   'agent.versions.since': 'since {date}',
   'agent.versions.matches': '{n} rated',

@@ -113,6 +113,8 @@ export const texts: Translation<typeof en> = {
   'agent.versions.worse': '{newer} acierta menos que {older}: {new} frente a {old}.',
   'agent.versions.too_few': 'Sin diferencia clara entre {newer} ({new} de aciertos) y {older} ({old}).',
   'agent.versions.interval': 'Intervalo del 95 % de la diferencia: de {low} a {high}.',
+  'agent.versions.needed_one': '{n} respuesta más de {newer} mostraría una diferencia de {gap} puntos.',
+  'agent.versions.needed_other': '{n} respuestas más de {newer} mostrarían una diferencia de {gap} puntos.',
   'agent.versions.none': 'sin versión',
   'agent.versions.since': 'desde el {date}',
   'agent.versions.matches': '{n} con puntos',
