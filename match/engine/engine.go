@@ -184,8 +184,8 @@ type Engine struct {
 	wg       sync.WaitGroup
 	played   []played // lately, in the order of their ends
 
-	mayHaveLost atomic.Bool // the storage was unavailable: another one may have taken over
-	losses      sync.Mutex  // held while logs are compared
+	outages  atomic.Int64 // times that the storage was found unavailable
+	compared atomic.Int64 // outages at the last comparison of logs: see mayHaveLost
 
 	lastTick      atomic.Pointer[time.Time] // of the heartbeat
 	unavailableAt atomic.Pointer[time.Time] // when the storage was last unavailable
@@ -309,15 +309,11 @@ func (e *Engine) claimLoop() {
 // claim claims and starts due matches, and reports whether there may be more.
 func (e *Engine) claim(ctx context.Context) (more bool) {
 	limit := min(e.capacity(), 64)
-	if limit <= 0 || e.recovering() {
+	if limit <= 0 || e.recovering() || e.mayHaveLost() {
 		return false
 	}
 	asked := e.o.Now()
-	var claimed []arena.Match
-	err := e.findLosses(ctx)
-	if err == nil {
-		claimed, err = e.o.Store.ClaimMatches(ctx, e.o.Node, e.o.LeaseTTL, limit, e.plays)
-	}
+	claimed, err := e.o.Store.ClaimMatches(ctx, e.o.Node, e.o.LeaseTTL, limit, e.plays)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

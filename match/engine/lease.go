@@ -120,7 +120,7 @@ func (e *Engine) signalRenewal() {
 func (e *Engine) noteUnavailable() {
 	now := e.o.Now()
 	e.unavailableAt.Store(&now)
-	e.mayHaveLost.Store(true)
+	e.outages.Add(1)
 }
 
 // recovering reports whether the storage was unavailable within the last two
@@ -157,7 +157,7 @@ func (e *Engine) heartbeat(ctx context.Context) {
 			e.applyRenewal(ctx, n)
 		case <-tick.C:
 			runs := e.checkLeases()
-			if busy || len(runs) == 0 && !e.mayHaveLost.Load() {
+			if busy || len(runs) == 0 && !e.mayHaveLost() {
 				continue
 			}
 			busy = true

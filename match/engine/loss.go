@@ -27,21 +27,19 @@ func (e *Engine) remember(mr *matchRun) {
 	e.played = append(e.played, played{mr.m.ID, mr.m.League, mr.published.Load(), now.Add(remembered)})
 }
 
-// findLosses compares the logs of this node's matches with the database if it was
-// unavailable since the last time, and reports the matches that lost events. Those that
-// the node plays are given back, and continue from what is stored. It comes before a
-// claim: a match that this node starts again soon has as many events as it had.
-func (e *Engine) findLosses(ctx context.Context) (err error) {
-	e.losses.Lock() // a claim waits for what a heartbeat has begun
-	defer e.losses.Unlock()
-	if !e.mayHaveLost.Swap(false) {
+// mayHaveLost reports whether the storage was unavailable, so that another one may have
+// taken over, and logs were not compared since. A node claims nothing then: a match that
+// it starts again soon has as many events as it had.
+func (e *Engine) mayHaveLost() bool { return e.compared.Load() != e.outages.Load() }
+
+// findLosses compares the logs of this node's matches with the database if they
+// mayHaveLost events, and reports the matches that did. Those that the node plays are
+// given back, and continue from what is stored.
+func (e *Engine) findLosses(ctx context.Context) error {
+	outages := e.outages.Load()
+	if e.compared.Load() == outages {
 		return nil
 	}
-	defer func() {
-		if err != nil {
-			e.mayHaveLost.Store(true)
-		}
-	}()
 	type known struct {
 		league string
 		seq    int64
@@ -80,6 +78,7 @@ func (e *Engine) findLosses(ctx context.Context) (err error) {
 	for i, p := range e.played { // so that no loss is reported twice
 		e.played[i].seq = min(p.seq, stored[p.matchID])
 	}
+	e.compared.Store(outages)
 	return nil
 }
 
@@ -113,6 +112,6 @@ func (mr *matchRun) rewound(ctx context.Context) bool {
 		return false
 	}
 	mr.rewind(ctx, seq)
-	mr.engine.mayHaveLost.Store(true) // other matches
+	mr.engine.outages.Add(1) // other matches
 	return true
 }

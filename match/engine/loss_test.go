@@ -66,16 +66,28 @@ func (r rows) putBack() {
 	r.each("DELETE FROM main.TABLE", "INSERT INTO main.TABLE SELECT * FROM kept_TABLE")
 }
 
-// lateRenewals keeps a node that plays nothing from renewing leases.
+// lateRenewals lets the claims of a node that plays nothing come before its renewals.
 type lateRenewals struct {
 	engine.Store
-	until chan struct{}
+	sweeps chan struct{}
+}
+
+// UntilStart follows each attempt to claim.
+func (l lateRenewals) UntilStart(ctx context.Context) (time.Duration, error) {
+	select {
+	case l.sweeps <- struct{}{}:
+	default:
+	}
+	return l.Store.UntilStart(ctx)
 }
 
 func (l lateRenewals) RenewLeases(ctx context.Context, node string, ids []string, ttl time.Duration) ([]arena.Lease, error) {
-	if len(ids) == 0 {
+	for range cap(l.sweeps) {
+		if len(ids) > 0 {
+			break
+		}
 		select {
-		case <-l.until:
+		case <-l.sweeps:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -105,7 +117,7 @@ func TestEngine_LostCommits(t *testing.T) {
 			r.db.SetMaxOpenConns(1) // which has the kept rows
 			x, log := newFrail(b, fault{}), &lines{}
 			id := b.match()
-			late := lateRenewals{x, make(chan struct{})} // a claim comes first
+			late := lateRenewals{x, make(chan struct{}, 20)}
 			b.node("n1", lively, x.use, func(o *engine.Options) { o.Store = late }, func(o *engine.Options) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) })
 			asked := func(round, times int) func() bool {
 				return func() bool { return count(b.asked, func(a arena.Attempt) bool { return a.Round == round }) == times }
@@ -134,7 +146,6 @@ func TestEngine_LostCommits(t *testing.T) {
 				close(third)
 			}
 			m, _ := b.over(id)
-			close(late.until)
 			if m.Status != arena.MatchFinished || m.Lease.Epoch < 2 {
 				t.Errorf("the match is %s (%s) at epoch %d", m.Status, m.VoidReason, m.Lease.Epoch)
 			}
