@@ -28,7 +28,7 @@ func (s *Service) Delete(ctx context.Context, caller arena.Caller, confirm strin
 // DeleteOwner deletes the personal data of an owner, for an admin. confirm repeats
 // the owner's name.
 func (s *Service) DeleteOwner(ctx context.Context, caller arena.Caller, ownerID, confirm string) (arena.OwnerErasure, error) {
-	if err := caller.Require("", arena.RightAdminister); err != nil {
+	if err := administer(caller, ownerID); err != nil {
 		return arena.OwnerErasure{}, err
 	}
 	return s.erase(ctx, caller, ownerID, confirm)

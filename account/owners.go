@@ -15,6 +15,18 @@ const maxReason = 200
 // reissuedName is the name of the token that replaces an owner's tokens.
 const reissuedName = "re-issued"
 
+// administer returns an error unless the caller may administer an owner. Nobody may
+// administer the owner of the built-in opponents, which has no account.
+func administer(caller arena.Caller, ownerID string) error {
+	if err := caller.Require("", arena.RightAdminister); err != nil {
+		return err
+	}
+	if ownerID == arena.BuiltInOwnerID() {
+		return arena.Errorf(arena.CodeForbidden, "owner %s has the opponents that come with the program, and no account", ownerID)
+	}
+	return nil
+}
+
 // Owners lists owners, newest first, for an admin.
 func (s *Service) Owners(ctx context.Context, caller arena.Caller, f arena.OwnerFilter, p arena.Page) ([]arena.OwnerSummary, string, error) {
 	if err := caller.Require("", arena.RightAdminister); err != nil {
@@ -49,7 +61,7 @@ func (s *Service) RevokeTokens(ctx context.Context, caller arena.Caller, ownerID
 }
 
 func (s *Service) replaceTokens(ctx context.Context, caller arena.Caller, ownerID, action string, fresh ...arena.Token) (int, error) {
-	if err := caller.Require("", arena.RightAdminister); err != nil {
+	if err := administer(caller, ownerID); err != nil {
 		return 0, err
 	}
 	var after any
@@ -88,7 +100,7 @@ func checkReason(reason string) error {
 }
 
 func (s *Service) suspend(ctx context.Context, caller arena.Caller, ownerID, action string, at time.Time, reason string) (arena.Owner, error) {
-	if err := caller.Require("", arena.RightAdminister); err != nil {
+	if err := administer(caller, ownerID); err != nil {
 		return arena.Owner{}, err
 	}
 	var after any

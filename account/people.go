@@ -19,7 +19,7 @@ func (s *Service) People(ctx context.Context, caller arena.Caller) ([]arena.Owne
 // SetRole sets the role of an owner in place of the one that it has, for an admin.
 // Admins cannot change their own, so that none shuts itself out by mistake.
 func (s *Service) SetRole(ctx context.Context, caller arena.Caller, ownerID string, role arena.Role) (arena.Owner, error) {
-	if err := caller.Require("", arena.RightAdminister); err != nil {
+	if err := administer(caller, ownerID); err != nil {
 		return arena.Owner{}, err
 	}
 	if err := s.checkRole(ctx, "role", role); err != nil {
@@ -30,7 +30,7 @@ func (s *Service) SetRole(ctx context.Context, caller arena.Caller, ownerID stri
 
 // RemoveRole removes the role of an owner, for an admin. The owner stays.
 func (s *Service) RemoveRole(ctx context.Context, caller arena.Caller, ownerID string) error {
-	if err := caller.Require("", arena.RightAdminister); err != nil {
+	if err := administer(caller, ownerID); err != nil {
 		return err
 	}
 	_, err := s.setRole(ctx, caller, "remove-role", ownerID, arena.Role{})

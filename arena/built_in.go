@@ -8,11 +8,7 @@ import (
 	"time"
 )
 
-// ProtocolBuiltIn is the protocol of the opponents that come with the program. Nobody
-// registers such an agent: leagues name them (Settings.BuiltIn).
-const ProtocolBuiltIn = "built_in"
-
-// The opponents for games.
+// The opponents for games that come with the program.
 const (
 	BuiltInRandom = "random" // plays any legal move
 	BuiltInGreedy = "greedy" // takes what wins or gains at once
@@ -27,7 +23,8 @@ const (
 	builtInConcurrent                = 1000     // matches that one plays at once
 )
 
-// BuiltInKind is a row of the table of built-in opponents.
+// BuiltInKind is a row of the table of built-in opponents, which leagues name
+// (Settings.BuiltIn).
 type BuiltInKind struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`

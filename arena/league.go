@@ -199,6 +199,8 @@ type Settings struct {
 
 	Pace *Pace `json:"pace,omitempty"` // nil in a match and in a league without limits; see PaceInForce
 
+	BuiltIn []string `json:"built_in,omitempty"` // names of BuiltInKinds that play in the league; nil in a match
+
 	MaxTokensPolicy TokenPolicy `json:"max_tokens_policy,omitempty"` // of answers over the token limit; "": note
 
 	RulesVersion int `json:"rules_version,omitempty"` // of a match; 0 in a league

@@ -12,6 +12,7 @@ const (
 	ProtocolEnvelope      = "envelope"      // signed envelopes through the relay
 	ProtocolAgentProtocol = "agentprotocol" // AgentProtocol v0.1: signed messages
 	ProtocolA2A           = "a2a"           // Agent2Agent: messages over JSON-RPC
+	ProtocolBuiltIn       = "built_in"      // in this process: see BuiltInKinds. Nobody registers such an agent
 )
 
 // ProtocolKind is a row of the table of protocols.

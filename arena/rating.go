@@ -209,9 +209,10 @@ const (
 	RankedWithin  = 30 * 24 * time.Hour
 )
 
-// Ranked reports whether the standing has a rank at now.
+// Ranked reports whether the standing has a rank at now. Opponents that come with the
+// program never have one.
 func (s Standing) Ranked(now time.Time) bool {
-	return s.Rating.Matches >= RankedMatches && s.Groups >= RankedGroups &&
+	return !s.Agent.BuiltIn() && s.Rating.Matches >= RankedMatches && s.Groups >= RankedGroups &&
 		now.Sub(s.Rating.LastRatedAt) <= RankedWithin
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // coolDown moves the idle agents that their budget or the league's pace keeps from
-// playing now to those that wait.
+// playing now to those that wait. Built-in opponents have neither.
 func (t *tick) coolDown(ctx context.Context, l arena.League, r *roster) error {
 	r.until, r.budget = map[string]time.Time{}, map[string]bool{}
 	if len(r.idle) == 0 {
@@ -39,6 +39,8 @@ func (t *tick) coolDown(ctx context.Context, l arena.League, r *roster) error {
 		c, blocked := t.cooldownOf(a, l.Settings)
 		ready := pace.Ready(played[a.ID])
 		switch {
+		case a.BuiltIn():
+			return false // it is there for every agent at any time
 		case blocked:
 			r.budget[a.ID] = true
 			if r.until[a.ID] = c.Until; !c.Until.IsZero() && ready.After(c.Until) {

@@ -257,7 +257,8 @@ type roster struct {
 }
 
 // eligible returns the agents of a league that may take a seat. It leaves out
-// agents that their no-show record suspends.
+// agents that their no-show record suspends, and built-in opponents if no other agent
+// is idle.
 func (t *tick) eligible(ctx context.Context, l arena.League, entered []arena.Agent) (r roster, err error) {
 	for _, a := range entered {
 		switch {
@@ -270,10 +271,22 @@ func (t *tick) eligible(ctx context.Context, l arena.League, entered []arena.Age
 			r.idle = append(r.idle, a)
 		}
 	}
+	r.idle = unlessAlone(r.idle)
 	if r.idle, r.busy, err = t.unsuspended(ctx, l.Slug, r.idle, r.busy); err != nil {
 		return r, err
 	}
-	return r, t.coolDown(ctx, l, &r)
+	err = t.coolDown(ctx, l, &r)
+	r.idle = unlessAlone(r.idle)
+	return r, err
+}
+
+// unlessAlone returns idle agents, or none if all of them are built in: then nobody is
+// there to meet them.
+func unlessAlone(idle []arena.Agent) []arena.Agent {
+	if slices.ContainsFunc(idle, func(a arena.Agent) bool { return !a.BuiltIn() }) {
+		return idle
+	}
+	return nil
 }
 
 // entered reads all agents of a league.
@@ -355,7 +368,7 @@ func (t *tick) ladder(ctx context.Context, l arena.League) error {
 	}
 	agents := make(map[string]arena.Agent, len(r.idle))
 	for _, a := range r.idle {
-		if t.taken[a.ID] > 0 { // a ladder is in no hurry: one duel after the other
+		if t.taken[a.ID] > 0 && !a.BuiltIn() { // a ladder is in no hurry: one duel after the other
 			in.Busy++
 			continue
 		}
@@ -428,7 +441,7 @@ func (t *tick) candidates(
 	for _, id := range ids {
 		c := format.Candidate{
 			AgentID: id, OwnerID: groups.Group(rested[id].OwnerID), Rating: arena.StartRating,
-			IdleSince: rested[id].PassedAt, LastOpponent: opponents[id],
+			IdleSince: rested[id].PassedAt, LastOpponent: opponents[id], BuiltIn: rested[id].BuiltIn(),
 		}
 		if at, ok := last[id]; ok {
 			c.IdleSince = at

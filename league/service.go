@@ -251,7 +251,8 @@ func (s *Service) Withdraw(ctx context.Context, caller arena.Caller, slug, agent
 }
 
 // own returns an agent that the caller may act for in a league. Another's is
-// not found.
+// not found. forbidden: it comes with the program, so that the league's own field
+// enters and withdraws it.
 func (s *Service) own(ctx context.Context, caller arena.Caller, slug, id string) (arena.Agent, error) {
 	g, err := s.o.Store.Agents.Agent(ctx, id)
 	if err != nil {
@@ -260,5 +261,5 @@ func (s *Service) own(ctx context.Context, caller arena.Caller, slug, id string)
 	if !caller.ActsFor(g) && !caller.May(slug, arena.RightOrganize) {
 		return arena.Agent{}, arena.Errorf(arena.CodeNotFound, "you have no agent %s", id)
 	}
-	return g, nil
+	return g, g.NotBuiltIn()
 }

@@ -85,7 +85,7 @@ func (s *Service) newMatch(ctx context.Context, p arena.MatchPlan) (arena.Match,
 		ID: cmp.Or(p.ID, arena.NewID(arena.MatchPrefix, now)), League: p.League, Status: arena.MatchScheduled, Settings: p.Settings, UnratedReason: p.UnratedReason,
 		Seed: s.o.Rand.Uint64(), SeedSalt: s.salt(), CreatedAt: now, StartsAt: p.StartsAt,
 	}
-	m.Settings.RulesVersion, m.Settings.Pace = arena.RulesVersion, nil
+	m.Settings.RulesVersion, m.Settings.Pace, m.Settings.BuiltIn = arena.RulesVersion, nil, nil
 	if m.StartsAt.Before(now) {
 		m.StartsAt = now
 	}

@@ -106,6 +106,7 @@ func New(o Options) *Service {
 func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }
 
 // Own returns an agent that the caller may act for. Another's is not found.
+// forbidden: it comes with the program and belongs to the arena.
 func (s *Service) Own(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error) {
 	g, err := s.o.Store.Agents.Agent(ctx, id)
 	if err != nil {
@@ -114,7 +115,7 @@ func (s *Service) Own(ctx context.Context, caller arena.Caller, id string) (aren
 	if !caller.Owns(g.OwnerID) {
 		return arena.Agent{}, arena.Errorf(arena.CodeNotFound, "you have no agent %s", id)
 	}
-	return g, nil
+	return g, g.NotBuiltIn()
 }
 
 // Register stores an agent of the calling owner, enters it into its leagues and

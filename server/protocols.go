@@ -16,6 +16,7 @@ import (
 	"github.com/agora-arena/arena/protocol/aap/pull"
 	"github.com/agora-arena/arena/protocol/agentprotocol"
 	"github.com/agora-arena/arena/protocol/agora"
+	"github.com/agora-arena/arena/protocol/builtin"
 	"github.com/agora-arena/arena/protocol/envelope"
 	"github.com/agora-arena/arena/protocol/envelope/relay"
 	"github.com/agora-arena/arena/protocol/mailbox"
@@ -37,8 +38,8 @@ type protocolParts struct {
 	profile   protocol.Profile // for the conformance kit and rehearsals
 	pulled    protocol.Profile // the same for agents that fetch their tasks, if they may
 
-	rules registry.Protocol
-	wait  func() // for what still runs once nothing comes in; may be nil
+	rules *registry.Protocol // nil: agents cannot be registered
+	wait  func()             // for what still runs once nothing comes in; may be nil
 }
 
 // profileOf returns the profile by which an agent is checked.
@@ -64,7 +65,7 @@ func (p protocols) probers(now func() time.Time) map[string]health.Prober {
 	probers := make(map[string]health.Prober, len(p))
 	for name, l := range p {
 		probers[name] = l.driver
-		if l.rules.CheckKey != nil {
+		if l.rules != nil && l.rules.CheckKey != nil {
 			probers[name] = proved{l.driver, now}
 		}
 	}
@@ -94,10 +95,13 @@ func (p prepares) Prepare(ctx context.Context, a arena.Attempt) (send func(conte
 	return p(ctx, a)
 }
 
+// rules returns the rules of the protocols in which agents can be registered.
 func (p protocols) rules() map[string]registry.Protocol {
 	rules := make(map[string]registry.Protocol, len(p))
 	for name, l := range p {
-		rules[name] = l.rules
+		if l.rules != nil {
+			rules[name] = *l.rules
+		}
 	}
 	return rules
 }
@@ -235,23 +239,24 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	s.protocols = protocols{
 		arena.ProtocolAAP: {
 			driver: aapDriver{o.aap, pulled}, trickling: o.aap.WithClient(s.crawler), profile: o.aap.Profile(foreign.Sign), pulled: pulled.Profile(),
-			rules: registry.Protocol{Polls: true}, wait: s.pulls.Wait,
+			rules: &registry.Protocol{Polls: true}, wait: s.pulls.Wait,
 		},
 		arena.ProtocolAgora: {
-			driver: agoraDriver, trickling: trickling, profile: agoraDriver.Profile(), rules: registry.Protocol{Polls: true},
+			driver: agoraDriver, trickling: trickling, profile: agoraDriver.Profile(), rules: &registry.Protocol{Polls: true},
 			wait: func() { agoraDriver.Close(); trickling.Close() },
 		},
 		arena.ProtocolEnvelope: {
-			driver: envelopeDriver, profile: envelopeProfile, rules: registry.Protocol{CheckKey: envelope.CheckKey, TrustKeys: s.opts.TrustKeys, Polls: true},
+			driver: envelopeDriver, profile: envelopeProfile, rules: &registry.Protocol{CheckKey: envelope.CheckKey, TrustKeys: s.opts.TrustKeys, Polls: true},
 		},
 		arena.ProtocolAgentProtocol: {
 			driver: o.signed, trickling: o.signed.WithClient(s.crawler), profile: signedProfile,
-			rules: registry.Protocol{CheckKey: agentprotocol.CheckKey, TrustKeys: s.opts.TrustKeys, Polls: true},
+			rules: &registry.Protocol{CheckKey: agentprotocol.CheckKey, TrustKeys: s.opts.TrustKeys, Polls: true},
 		},
 		arena.ProtocolA2A: {
 			driver: a2aDriver, trickling: a2aDriver.WithClient(s.crawler), profile: a2aDriver.Profile(foreign.Sign),
-			rules: registry.Protocol{CheckEndpoint: a2aDriver.CheckEndpoint}, wait: a2aDriver.Close,
+			rules: &registry.Protocol{CheckEndpoint: a2aDriver.CheckEndpoint}, wait: a2aDriver.Close,
 		},
+		arena.ProtocolBuiltIn: {driver: builtin.New(builtin.Options{Matches: s.store.Matches, Now: s.now, Logger: s.log})},
 	}
 	return o, nil
 }

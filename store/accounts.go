@@ -100,13 +100,14 @@ func oneOwner(ctx context.Context, q db.Querier, id, lock string) (arena.Owner, 
 	return o, err
 }
 
-// Owners lists owners, newest first.
+// Owners lists owners, newest first, but not the one of the built-in opponents.
 func (s *Accounts) Owners(ctx context.Context, f arena.OwnerFilter, p arena.Page) (items []arena.OwnerSummary, next string, err error) {
 	after, err := listOwners.open(p)
 	if err != nil {
 		return nil, "", err
 	}
 	var c db.Clauses
+	c.And("o.id <> ?", arena.BuiltInOwnerID())
 	if f.Query != "" {
 		part := "%" + likeLiteral(strings.ToLower(db.Storable(f.Query))) + "%"
 		id := db.Storable(f.Query)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -51,7 +52,8 @@ func oneLeague(ctx context.Context, q db.Querier, slug, lock string) (arena.Leag
 // leagueKey sorts behind every id, so that a batch locks leagues last.
 func leagueKey(slug string) string { return "~" + slug }
 
-// CreateLeague stores a league with the audit entries about it; its drift is 0.
+// CreateLeague stores a league with the audit entries about it; its drift is 0. The
+// opponents that it names in Settings.BuiltIn are in it.
 // name_taken: the slug exists. invalid: its pack does not exist.
 func (s *Leagues) CreateLeague(ctx context.Context, l arena.League, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, leagueKey(l.Slug), func(ctx context.Context, tx *db.Tx) error {
@@ -65,6 +67,9 @@ func (s *Leagues) CreateLeague(ctx context.Context, l arena.League, audit ...are
 			return err
 		case n == 0:
 			return arena.Errorf(arena.CodeNameTaken, "there is a league %q already", l.Slug)
+		}
+		if err := s.fill(ctx, tx, l.Slug, nil, l.Settings.BuiltIn); err != nil {
+			return err
 		}
 		return base.InsertAudit(ctx, tx, audit...)
 	})
@@ -100,7 +105,8 @@ func (s *Leagues) Leagues(ctx context.Context) ([]arena.League, error) {
 // inside the transaction, perhaps more than once; its error undoes the change
 // and comes back. What is written: title, texts, status, settings, entry rules,
 // deadline, archive, schedule, next run and note. The audit entries that audit returns about the
-// change are stored with it. invalid: its pack does not exist.
+// change are stored with it. Opponents that Settings.BuiltIn no longer names are
+// withdrawn, and those that it names now are entered. invalid: its pack does not exist.
 func (s *Leagues) UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error) {
 	var after arena.League
 	err := s.write(ctx, leagueKey(slug), func(ctx context.Context, tx *db.Tx) error {
@@ -119,12 +125,60 @@ func (s *Leagues) UpdateLeague(ctx context.Context, slug string, apply func(*are
 		if _, err := updateLeagues.Exec(ctx, tx, l); err != nil {
 			return err
 		}
+		if err := s.fill(ctx, tx, slug, before.Settings.BuiltIn, l.Settings.BuiltIn); err != nil {
+			return err
+		}
 		if after, err = oneLeague(ctx, tx, slug, ""); err != nil {
 			return err
 		}
 		return auditChange(ctx, tx, before, after, audit)
 	})
 	return after, s.wrap(err, "update league %s", slug)
+}
+
+// The opponents that come with the program are stored when a league first names them.
+// Another agent or owner may have their names: only what is free is claimed.
+var (
+	insertBuiltInOwners = db.NewInsert(ownerTable, "ON CONFLICT DO NOTHING")
+	insertBuiltInAgents = db.NewInsert(agentTable, "ON CONFLICT DO NOTHING")
+)
+
+// fill enters the built-in opponents that a league names now, and withdraws those that
+// it named before.
+func (s *Leagues) fill(ctx context.Context, tx *db.Tx, league string, before, now []string) error {
+	at := s.now()
+	for _, name := range before {
+		k, known := arena.BuiltInOf(name)
+		if !known || slices.Contains(now, name) {
+			continue
+		}
+		if _, err := db.Exec(ctx, tx, `UPDATE entries SET withdrawn_at = $1 WHERE league = $2 AND agent_id = $3 AND withdrawn_at = 0`,
+			db.Millis(at), league, k.Agent(at).ID); err != nil {
+			return err
+		}
+	}
+	for _, name := range now {
+		k, known := arena.BuiltInOf(name)
+		if !known || slices.Contains(before, name) {
+			continue
+		}
+		g, o := k.Agent(at), arena.BuiltInOwner(at)
+		if _, err := insertBuiltInOwners.Exec(ctx, tx, o); err != nil {
+			return err
+		}
+		if _, err := insertBuiltInAgents.Exec(ctx, tx, g); err != nil {
+			return err
+		}
+		for _, claim := range []struct{ kind, holder, name string }{{ownerName, o.ID, o.Name}, {agentName, g.ID, g.Name}} {
+			if err := claimName(ctx, tx, claim.kind, claim.holder, claim.name); err != nil && arena.CodeOf(err) != arena.CodeNameTaken {
+				return err
+			}
+		}
+		if err := enter(ctx, tx, league, g.ID, at); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // DeleteLeague deletes a league that never had a match, with its entries and

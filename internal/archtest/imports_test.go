@@ -69,7 +69,7 @@ func homes() map[string][]string {
 		"github.com/minio/minio-go/v7":           {"internal/backup/s3"},
 		"golang.org/x/crypto/acme":               {"internal/certs"},
 		"golang.org/x/image":                     {"api/card"},
-		"github.com/corentings/chess/v2":         {"league/game/rules"},
+		"github.com/corentings/chess/v2":         {"league/game/rules", "league/game/players"},
 		"github.com/dop251/goja":                 {"scoring/sandbox"}, // untrusted code runs in worker processes only
 		module + "scoring/sandbox":               {"internal/script/worker", "scoring/sandbox"},
 		module + "internal/script/worker":        {"cmd/arena"},

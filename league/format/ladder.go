@@ -29,6 +29,7 @@ type Candidate struct {
 	Rating       arena.MilliElo
 	IdleSince    time.Time // zero: just now
 	LastOpponent string    // agent id, "" none
+	BuiltIn      bool      // it comes with the program, and only fills in for other agents
 }
 
 // LadderInput is the input of a ladder's pairing.
@@ -47,8 +48,8 @@ type LadderInput struct {
 
 // PairLadder pairs idle agents for duels (docs/rules.md, section 8). In a rated
 // league, agents that can meet only unrated (UnratedPair) are not paired without
-// Filler. In this order: as many duels as possible, as few as possible that
-// cannot be rated, as few as possible between last opponents, least cost. The cost
+// Filler. Built-in opponents are not paired with each other. In this order: as many duels
+// as possible, first between other agents, as few as possible that cannot be rated, as few as possible between last opponents, least cost. The cost
 // of a duel in Elo is the rating gap, plus 200 per meeting in 24 h, minus 5 per
 // second that each has waited (at most ten minutes).
 //
@@ -169,15 +170,25 @@ func (l *ladder) edges() []matching.Edge {
 	return edges
 }
 
-// weight returns the weight of a duel. Its members are, in order: one for the
-// duel itself, whether it is rated, whether it is not a rematch, and its
-// negative cost. ok is false while the two should wait for other opponents, and if
-// they cannot be rated and must be.
+// weight returns the weight of a duel. Its members are, in order: three for the
+// duel itself, or one if an opponent is built in, so that two of these are not better
+// than one of the others; whether it is rated, whether it is not a rematch, and its
+// negative cost. ok is false while the two should wait for other opponents, as an agent
+// does before it meets a built-in one, and if they cannot be rated and must be.
 func (l *ladder) weight(i, j int) (w matching.Weight, ok bool) {
 	a, b := l.idle[i], l.idle[j]
 	met := l.met[pairOf(a.AgentID, b.AgentID)]
 	waitA, waitB := l.waited(a), l.waited(b)
-	w.A = 1
+	w.A = 3
+	fills := a.BuiltIn || b.BuiltIn
+	switch { // a built-in opponent is always there: only the other one waits
+	case a.BuiltIn && b.BuiltIn:
+		return w, false
+	case a.BuiltIn:
+		w.A, waitA = 1, waitB
+	case b.BuiltIn:
+		w.A, waitB = 1, waitA
+	}
 	if l.unrated(a, b) {
 		if !l.in.Filler {
 			return w, false
@@ -189,6 +200,6 @@ func (l *ladder) weight(i, j int) (w matching.Weight, ok bool) {
 	}
 	gap := a.Rating - b.Rating
 	w.D = waitingBonus*(waitA+waitB).Milliseconds() - int64(max(gap, -gap)) - meetingCost*int64(met)
-	ok = w.B+w.C == 0 || l.in.Busy == 0 || min(waitA, waitB) >= min(l.in.Patience, maxWaiting)
+	ok = w.B+w.C == 0 && !fills || l.in.Busy == 0 || min(waitA, waitB) >= min(l.in.Patience, maxWaiting)
 	return w, ok
 }

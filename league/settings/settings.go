@@ -9,6 +9,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/league/format"
+	"github.com/agora-arena/arena/league/game/players"
 	"github.com/agora-arena/arena/league/game/rules"
 	"github.com/agora-arena/arena/league/pack"
 	"github.com/agora-arena/arena/scoring"
@@ -45,7 +46,7 @@ const (
 // The rounds of a debate are its turns. Otherwise rounds, the time limit and the
 // source of tasks have no default.
 func Defaults(s arena.Settings) arena.Settings {
-	s.Rules = slices.Clone(s.Rules)
+	s.Rules, s.BuiltIn = slices.Clone(s.Rules), slices.Clone(s.BuiltIn)
 	if s.Format == "" {
 		s.Format = arena.FormatLadder
 	}
@@ -148,6 +149,7 @@ func Check(s arena.Settings, hasModel bool) []arena.FieldError {
 	c.wrong = append(c.wrong, format.Check(s)...)
 	c.pace(s)
 	c.asking(s)
+	c.builtIn(s)
 	c.require(s.Game != nil || s.ScoreMode == arena.ScoreMatch || s.ScoreMode == arena.ScoreRounds,
 		"score_mode", "must be match or rounds, not %q", s.ScoreMode)
 	return c.wrong
@@ -228,6 +230,44 @@ func (c *checker) pace(s arena.Settings) {
 	c.between("pace.matches_per_day", s.Pace.MatchesPerDay, 0, arena.MaxMatchesPerDay, " (0: no limit)")
 	c.require(s.Pace.Pause >= 0 && s.Pace.Pause <= MaxPause, "pace.pause_seconds", "must be 0 to %g", MaxPause.Seconds())
 	c.require(!s.Pace.UnratedFiller || s.Format == arena.FormatLadder, "pace.unrated_filler", "must be false: only a ladder fills time with unrated matches")
+}
+
+// builtIn checks the opponents that come with the program.
+func (c *checker) builtIn(s arena.Settings) {
+	if len(s.BuiltIn) == 0 {
+		return
+	}
+	c.require(len(s.BuiltIn) <= arena.MaxBuiltIn, "built_in", "must name at most %d opponents", arena.MaxBuiltIn)
+	c.require(s.Format == arena.FormatLadder, "built_in", "must be empty in a %s: its seasons have a table, and built-in opponents are never ranked; a ladder may have them", s.Format)
+	seen := map[string]bool{}
+	for i, name := range s.BuiltIn {
+		field := fmt.Sprintf("built_in[%d]", i)
+		k, known := arena.BuiltInOf(name)
+		switch {
+		case !known:
+			c.require(false, field, "%q is no built-in opponent; choose %s for games, p05 to p95 in steps of 5 for questions", name, strings.Join(gamePlayers(), ", "))
+		case seen[name]:
+			c.require(false, field, "%s is there twice", name)
+		case s.Game != nil:
+			c.require(k.Fits == arena.BuiltInGames, field, "%s answers questions; in games play %s", name, strings.Join(gamePlayers(), ", "))
+			c.require(k.Fits != arena.BuiltInGames || players.Plays(name, s.Game.Name), field, "%s does not play %s", name, s.Game.Name)
+		default:
+			c.require(k.Fits == arena.BuiltInQuestions, field, "%s plays games; questions are for p05 to p95 in steps of 5", name)
+			c.require(s.Debate == nil && slices.Contains(players.Judges(), s.Judge.Kind), field,
+				"%s cannot answer for the judge %s; it needs one of %s", name, s.Judge.Kind, strings.Join(players.Judges(), ", "))
+		}
+		seen[name] = true
+	}
+}
+
+// gamePlayers returns the names of the opponents for games.
+func gamePlayers() (names []string) {
+	for _, k := range arena.BuiltInKinds() {
+		if k.Fits == arena.BuiltInGames {
+			names = append(names, k.Name)
+		}
+	}
+	return names
 }
 
 // asking checks the settings of debates and of judges that compare answers.
