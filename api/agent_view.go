@@ -23,7 +23,8 @@ type agentView struct {
 	Name        string                     `json:"name"`
 	OwnerID     string                     `json:"owner_id"`
 	OwnerName   string                     `json:"owner_name"`
-	Protocol    string                     `json:"protocol" enum:"aap,agora,envelope,agentprotocol,a2a"`
+	Protocol    string                     `json:"protocol" enum:"aap,agora,envelope,agentprotocol,a2a,built_in"`
+	BuiltIn     bool                       `json:"built_in,omitempty" doc:"It comes with the program: it belongs to nobody and has no rank."`
 	Endpoint    string                     `json:"endpoint,omitempty" doc:"Only for its owner and admins."`
 	Pull        bool                       `json:"pull,omitempty" doc:"An aap agent without an endpoint: it fetches its tasks."`
 	Concurrent  int                        `json:"max_concurrent,omitempty" doc:"Of an agent that fetches its tasks: how many it works on at once, as it was registered."`
@@ -144,7 +145,7 @@ func (v *agentViews) of(ctx context.Context, agents []arena.Agent) ([]agentView,
 func (v *agentViews) one(ctx context.Context, g arena.Agent) agentView {
 	now := v.now()
 	view := agentView{
-		AgentID: g.ID, Name: g.Name, OwnerID: g.OwnerID, OwnerName: g.OwnerName, Protocol: g.Protocol,
+		AgentID: g.ID, Name: g.Name, OwnerID: g.OwnerID, OwnerName: g.OwnerName, Protocol: g.Protocol, BuiltIn: g.BuiltIn(),
 		Pull: g.Pulls(), PublicKey: g.PublicKey, Leagues: orEmpty(g.Leagues), Version: g.Version, Model: g.Model, Mark: g.Mark, Description: g.Description,
 		Status: g.StatusAt(now), Running: g.Running,
 		CreatedAt: jsonTime(g.CreatedAt), RetiredAt: optionalTime(g.RetiredAt),

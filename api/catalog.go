@@ -18,6 +18,7 @@ type catalogView struct {
 	Judges       []judgeKindView      `json:"judges"`
 	Generators   []generatorKindView  `json:"generators"`
 	Protocols    []arena.ProtocolKind `json:"protocols"`
+	BuiltIn      []arena.BuiltInKind  `json:"built_in" doc:"Opponents that come with the program, which the field built_in of leagues names."`
 	Marks        arena.Marks          `json:"marks"`
 	Visibilities []string             `json:"visibilities" doc:"delayed is followed by a colon and the seconds."`
 	PauseReasons []arena.PauseKind    `json:"pause_reasons" doc:"Strongest first."`
@@ -102,7 +103,7 @@ type defaultsView struct {
 
 func newCatalog() catalogView {
 	v := catalogView{
-		Protocols: arena.Protocols(), Marks: arena.AllMarks(), Visibilities: []string{string(arena.VisibilityLive), string(arena.VisibilitySealed), "delayed"},
+		Protocols: arena.Protocols(), BuiltIn: arena.BuiltInKinds(), Marks: arena.AllMarks(), Visibilities: []string{string(arena.VisibilityLive), string(arena.VisibilitySealed), "delayed"},
 		PauseReasons: arena.PauseKinds(), VoidCodes: arena.VoidCodes(), NoteCodes: arena.NoteCodes(),
 		Rating: ratingRulesView{
 			Start: arena.StartRating, Scale: scoring.Scale, KProvisional: scoring.NewcomerK, K: scoring.SettledK, KTop: scoring.MasterK,

@@ -330,6 +330,9 @@ func (v *standingView) appendJSON(b []byte) []byte {
 	b = appendText(append(b, `,"owner_name":`...), v.OwnerName)
 	b = appendText(append(b, `,"status":`...), string(v.Status))
 	b = appendText(append(b, `,"protocol":`...), v.Protocol)
+	if v.BuiltIn {
+		b = append(b, `,"built_in":true`...)
+	}
 	if v.Pull {
 		b = append(b, `,"pull":true`...)
 	}

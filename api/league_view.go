@@ -79,6 +79,7 @@ type leagueBody struct {
 	RulesText        string         `json:"rules_text,omitempty" maxLength:"4000" doc:"Rules for people. rules are sent to agents."`
 	SignupUntil      deadlineInput  `json:"signup_until,omitzero"`
 	Pace             *paceBody      `json:"pace,omitempty" doc:"How often the league calls each agent."`
+	BuiltIn          []string       `json:"built_in,omitempty" maxItems:"8" maxLength:"16" doc:"Opponents that come with the program and play in the ladder: random, greedy and search in games, p05 to p95 for questions. See built_in in /v1/catalog."`
 }
 
 // settings are the rules that the body asks for, defaults not yet filled in.
@@ -90,7 +91,7 @@ func (b *leagueBody) settings() arena.Settings {
 		MaxTokensPolicy: arena.TokenPolicy(b.MaxTokensPolicy), MaxCostUSD: b.MaxCostUSD,
 		Rules: b.Rules, MinSeats: b.MinSeats, MaxSeats: b.MaxSeats, Rated: b.Rated,
 		Visibility: arena.Visibility(b.Visibility), ScoreMode: b.ScoreMode,
-		Options: b.FormatOptions.options(), Debate: b.Debate.spec(), Game: b.Game.spec(), Canary: b.Canary,
+		Options: b.FormatOptions.options(), Debate: b.Debate.spec(), Game: b.Game.spec(), Canary: b.Canary, BuiltIn: b.BuiltIn,
 	}
 	if b.Pace != nil {
 		s.Pace = b.Pace.apply(format.Of(cmp.Or(s.Format, arena.FormatLadder)).Pace)
@@ -136,6 +137,7 @@ type updateLeagueBody struct {
 	RulesText        *string        `json:"rules_text,omitempty" maxLength:"4000"`
 	SignupUntil      deadlineInput  `json:"signup_until,omitzero"`
 	Pace             *paceBody      `json:"pace,omitempty" doc:"Fields that are left out stay as they are."`
+	BuiltIn          *[]string      `json:"built_in,omitempty" maxItems:"8" maxLength:"16" doc:"Replaces the opponents that come with the program; empty: none play."`
 }
 
 // apply changes what the patch names.
@@ -191,6 +193,7 @@ func (b *updateLeagueBody) apply(l *arena.League) {
 	s.Visibility = arena.Visibility(orElse(b.Visibility, string(s.Visibility)))
 	s.ScoreMode = orElse(b.ScoreMode, s.ScoreMode)
 	s.Canary = orElse(b.Canary, s.Canary)
+	s.BuiltIn = orElse(b.BuiltIn, s.BuiltIn)
 	if b.Pace != nil {
 		s.Pace = b.Pace.apply(s.PaceInForce())
 	}
@@ -265,6 +268,7 @@ type leagueView struct {
 	SignupUntil      *jsonTime          `json:"signup_until,omitempty" doc:"Entries close at this time; absent: they do not."`
 	ArchivedAt       *jsonTime          `json:"archived_at,omitempty" doc:"Absent: not archived. An archived league is not listed, starts no matches and takes no entries."`
 	Pace             *paceBody          `json:"pace,omitempty" doc:"How often it calls each agent. Absent: as often as its format wants."`
+	BuiltIn          []string           `json:"built_in,omitempty" doc:"Opponents that come with the program and play in it."`
 	CorrectedTasks   int                `json:"corrected_tasks,omitempty" doc:"Questions whose answer was corrected after its matches had used them. Their rounds were judged again; brackets, eliminations and finished seasons stay."`
 	RemovedTasks     int                `json:"removed_tasks,omitempty" doc:"Questions removed from its pack after its matches had used them. Their rounds are void; eliminations and finished seasons stay."`
 }
@@ -281,7 +285,7 @@ func viewLeague(l arena.League) leagueView {
 		CreatedAt: jsonTime(l.CreatedAt), NextRunAt: optionalTime(l.NextRunAt), Note: l.Note.String(), NoteCode: l.Note.Code,
 		Description: l.Description, Prize: l.Prize, RulesText: l.RulesText, SignupUntil: optionalTime(l.SignupUntil),
 		ArchivedAt: optionalTime(l.ArchivedAt), RemovedTasks: l.RemovedTasks, CorrectedTasks: l.CorrectedTasks,
-		Pace: viewPace(s.PaceInForce()),
+		Pace: viewPace(s.PaceInForce()), BuiltIn: s.BuiltIn,
 	}
 	if l.Note.Code != "" {
 		v.NoteParams = &l.Note.Params

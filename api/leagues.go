@@ -209,7 +209,8 @@ type standingView struct {
 	OwnerID      string            `json:"owner_id"`
 	OwnerName    string            `json:"owner_name"`
 	Status       arena.AgentStatus `json:"status" enum:"pending,active,paused,retired"`
-	Protocol     string            `json:"protocol" enum:"aap,agora,envelope,agentprotocol,a2a"`
+	Protocol     string            `json:"protocol" enum:"aap,agora,envelope,agentprotocol,a2a,built_in"`
+	BuiltIn      bool              `json:"built_in,omitempty" doc:"It comes with the program and has no rank."`
 	Pull         bool              `json:"pull,omitempty" doc:"An aap agent without an endpoint: it fetches its tasks."`
 	Version      string            `json:"version,omitempty"`
 	Model        string            `json:"model,omitempty" doc:"The language model or framework that answers, as its owner declares it. Absent: none was declared."`
@@ -295,7 +296,7 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 		line := lines[s.Agent.ID]
 		items = append(items, standingView{
 			Rank: s.Rank, Tier: tierOf(line), TierRange: tierRange(line), AgentID: s.Agent.ID, Name: s.Agent.Name, OwnerID: s.Agent.OwnerID, OwnerName: s.Agent.OwnerName,
-			Status: s.Agent.StatusAt(now), Protocol: s.Agent.Protocol, Pull: s.Agent.Pulls(), Version: s.Agent.Version, Model: s.Agent.Model,
+			Status: s.Agent.StatusAt(now), Protocol: s.Agent.Protocol, BuiltIn: s.Agent.BuiltIn(), Pull: s.Agent.Pulls(), Version: s.Agent.Version, Model: s.Agent.Model,
 			Rating: s.Rating.MilliElo, RatedMatches: s.Rating.Matches, Provisional: s.Rating.Provisional(),
 			Wins: s.Rating.Wins, Draws: s.Rating.Draws, Losses: s.Rating.Losses,
 			Opponents: s.Opponents, Groups: s.Groups, LastRatedAt: optionalTime(s.Rating.LastRatedAt), Recent: orEmpty(s.Recent),

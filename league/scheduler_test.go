@@ -418,6 +418,58 @@ func TestScheduler_elimination(t *testing.T) {
 	}
 }
 
+// The first agent of a league meets a built-in opponent within a minute, which plays
+// many matches at once without a pause. Built-in opponents alone play nothing.
+func TestScheduler_builtIn(t *testing.T) {
+	t.Parallel()
+	l := ladderLeague(func(l *arena.League) {
+		l.Settings.Pace = &arena.Pace{MatchesPerDay: 24, Pause: 10 * time.Minute}
+	})
+	w := newWorld([]arena.League{l}, "random", "greedy")
+	for i := range w.agents {
+		a := &w.agents[i]
+		a.Protocol, a.OwnerID, a.Health = arena.ProtocolBuiltIn, arena.BuiltInOwnerID(), arena.BuiltInHealth(noon)
+	}
+	s := w.scheduler(t)
+	for range 60 {
+		want(t, w.tick(t, s))
+		w.now = w.now.Add(time.Second)
+	}
+	if note := w.league("ladder").Note; note.Code != arena.NoteNeedsAgents {
+		t.Errorf("note %+v", note)
+	}
+
+	for n := range 5 { // one after the other, while the earlier ones play
+		id := string(rune('a' + n))
+		joined := newWorld([]arena.League{l}, id).agents[0]
+		joined.PassedAt = w.now
+		w.agents = append(w.agents, joined)
+		came, before := w.now, len(w.matches)
+		for len(w.matches) == before && w.now.Sub(came) < time.Minute {
+			w.tick(t, s)
+			w.start()
+			w.now = w.now.Add(time.Second)
+		}
+		if len(w.matches) == before {
+			t.Fatalf("agent %s has no match after a minute", id)
+		}
+	}
+	for range 3600 {
+		w.tick(t, s)
+		w.start()
+		if w.now.Second()%20 == 0 {
+			w.end()
+		}
+		w.now = w.now.Add(time.Second)
+	}
+	for _, m := range w.matches {
+		if w.agent(m.Seats[0].AgentID).BuiltIn() && w.agent(m.Seats[1].AgentID).BuiltIn() {
+			t.Errorf("%s and %s play with each other", m.Seats[0].AgentID, m.Seats[1].AgentID)
+		}
+	}
+	t.Logf("%d matches in an hour", len(w.matches))
+}
+
 func TestScheduler_continuousLeaguesTakeTurns(t *testing.T) {
 	t.Parallel()
 	hour := func(l *arena.League) {

@@ -256,9 +256,15 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 			driver: a2aDriver, trickling: a2aDriver.WithClient(s.crawler), profile: a2aDriver.Profile(foreign.Sign),
 			rules: &registry.Protocol{CheckEndpoint: a2aDriver.CheckEndpoint}, wait: a2aDriver.Close,
 		},
-		arena.ProtocolBuiltIn: {driver: builtin.New(builtin.Options{Matches: s.store.Matches, Now: s.now, Logger: s.log})},
+		arena.ProtocolBuiltIn: {driver: builtin.New(builtin.Options{Played: s.played, Now: s.now, Logger: s.log})},
 	}
 	return o, nil
+}
+
+// played returns what built-in opponents must know of a match that asks them.
+func (s *Server) played(ctx context.Context, matchID string) (arena.Settings, uint64, error) {
+	m, err := s.store.Matches.Match(ctx, matchID)
+	return m.Settings, m.Seed, err
 }
 
 // agentReads are what agents of signed messages may look up. The alias names the

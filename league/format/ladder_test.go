@@ -40,6 +40,46 @@ func meetings(a, b string, n int, ago time.Duration) []arena.Meeting {
 	return slices.Repeat([]arena.Meeting{{A: a, B: b, At: noon.Add(-ago)}}, n)
 }
 
+func builtIn(c *format.Candidate) { c.OwnerID, c.BuiltIn = "arena", true }
+
+// Built-in opponents fill in: they meet agents that have nobody else, after these have
+// waited while others are busy, and never each other.
+func TestPairLadder_BuiltIn(t *testing.T) {
+	t.Parallel()
+	fill := []format.Candidate{idle("x", 1600, builtIn), idle("y", 1600, builtIn), idle("z", 1600, builtIn)}
+	for name, tt := range map[string]struct {
+		in   format.LadderInput
+		want string
+	}{
+		"alone":                {format.LadderInput{Rated: true}, "[]"},
+		"alone, and unrated":   {format.LadderInput{}, "[]"},
+		"the first agent":      {format.LadderInput{Rated: true, Idle: []format.Candidate{idle("a", 1500)}}, "[a]"},
+		"an agent that waits":  {format.LadderInput{Rated: true, Busy: 1, Patience: time.Minute, Idle: []format.Candidate{idle("a", 1500)}}, "[]"},
+		"one that has waited":  {format.LadderInput{Rated: true, Busy: 1, Patience: time.Minute, Idle: []format.Candidate{idle("a", 1500, waited(time.Minute))}}, "[a]"},
+		"two agents":           {format.LadderInput{Rated: true, Idle: []format.Candidate{idle("a", 1500), idle("b", 1900)}}, "[a-b]"},
+		"three agents":         {format.LadderInput{Rated: true, Idle: []format.Candidate{idle("a", 1500), idle("b", 1510), idle("c", 1900)}}, "[a-b c]"},
+		"two that cannot meet": {format.LadderInput{Rated: true, Idle: []format.Candidate{idle("a", 1500, of("o")), idle("b", 1500, of("o"))}}, "[a b]"},
+	} {
+		tt.in.Idle, tt.in.Now = append(tt.in.Idle, fill...), noon
+		var got []string
+		pairs, _ := format.PairLadder(tt.in)
+		for _, p := range pairs {
+			slices.Sort(p[:])
+			pair := p[0]
+			if p[1] < "x" {
+				pair += "-" + p[1]
+			} else if p[0] >= "x" {
+				t.Errorf("%s: %v", name, p)
+			}
+			got = append(got, pair)
+		}
+		slices.Sort(got)
+		if fmt.Sprint(got) != tt.want {
+			t.Errorf("%s: got %v, want %s", name, got, tt.want)
+		}
+	}
+}
+
 // TestPairLadder has a case per term of the rule, small enough for the head. Threat F4.
 func TestPairLadder(t *testing.T) {
 	t.Parallel()

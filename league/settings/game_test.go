@@ -104,3 +104,45 @@ func TestCheckGame_duplicate(t *testing.T) {
 		}
 	}
 }
+
+// Built-in opponents must be known, fit what the league asks, and leave its seasons
+// without a table.
+func TestCheck_builtIn(t *testing.T) {
+	t.Parallel()
+	asking := func(change func(*arena.Settings)) arena.Settings {
+		s := arena.Settings{PackID: "pk_1", Judge: arena.JudgeSpec{Kind: arena.JudgeExact}, Rounds: 3, TimeLimit: time.Second}
+		change(&s)
+		return settings.Defaults(s)
+	}
+	for name, tt := range map[string]struct {
+		s     arena.Settings
+		field string // "": valid
+	}{
+		"games":     {playing(func(s *arena.Settings) { s.BuiltIn = []string{"random", "greedy", "search"} }), ""},
+		"questions": {asking(func(s *arena.Settings) { s.BuiltIn = []string{"p05", "p60", "p95"} }), ""},
+		"none":      {asking(func(s *arena.Settings) { s.Format = arena.FormatSwiss }), ""},
+		"unknown":   {playing(func(s *arena.Settings) { s.BuiltIn = []string{"random", "stockfish"} }), "built_in[1]"},
+		"p61":       {asking(func(s *arena.Settings) { s.BuiltIn = []string{"p61"} }), "built_in[0]"},
+		"twice":     {playing(func(s *arena.Settings) { s.BuiltIn = []string{"random", "random"} }), "built_in[1]"},
+		"too many": {asking(func(s *arena.Settings) {
+			s.BuiltIn = []string{"p05", "p10", "p15", "p20", "p25", "p30", "p35", "p40", "p45"}
+		}), "built_in"},
+		"a player of games asked":     {asking(func(s *arena.Settings) { s.BuiltIn = []string{"greedy"} }), "built_in[0]"},
+		"one for questions in a game": {playing(func(s *arena.Settings) { s.BuiltIn = []string{"p60"} }), "built_in[0]"},
+		"an uploaded game":            {playing(func(s *arena.Settings) { s.Game.Name, s.BuiltIn = "go", []string{"random"} }), "built_in[0]"},
+		"no search":                   {playing(func(s *arena.Settings) { s.Game.Name, s.BuiltIn = "iterated_prisoners_dilemma", []string{"search"} }), "built_in[0]"},
+		"a judge that compares": {asking(func(s *arena.Settings) {
+			s.Judge, s.BuiltIn = arena.JudgeSpec{Kind: arena.JudgeModel, Criteria: "The better poem."}, []string{"p60"}
+		}), "built_in[0]"},
+		"a judge that runs programs":   {asking(func(s *arena.Settings) { s.Judge.Kind, s.BuiltIn = arena.JudgeCode, []string{"p60"} }), "built_in[0]"},
+		"a format with a season table": {asking(func(s *arena.Settings) { s.Format, s.BuiltIn = arena.FormatSwiss, []string{"p60"} }), "built_in"},
+	} {
+		var fields []string
+		for _, w := range settings.Check(tt.s, true) {
+			fields = append(fields, w.Field)
+		}
+		if tt.field == "" && len(fields) > 0 || tt.field != "" && !slices.Equal(fields, []string{tt.field}) {
+			t.Errorf("%s: errors %v, want %q", name, fields, tt.field)
+		}
+	}
+}

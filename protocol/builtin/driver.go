@@ -1,8 +1,3 @@
-// Package builtin plays for the opponents that come with the program: its driver
-// computes their replies in this process (docs/leagues.md).
-//
-// It owns which match a reply belongs to, its dice and how many replies are computed at
-// once. What the players answer is package league/game/players.
 package builtin
 
 import (
@@ -12,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,17 +15,13 @@ import (
 	"github.com/agora-arena/arena/league/game/players"
 )
 
-// Matches finds the match of a task: its judge, and the secret seed that the dice follow
-// from.
-type Matches interface {
-	Match(ctx context.Context, id string) (arena.Match, error)
-}
-
 // Options are the parts of a Driver. All are needed.
 type Options struct {
-	Matches Matches
-	Now     func() time.Time
-	Logger  *slog.Logger
+	// Played returns what the reply to a task of a match follows from beside the task:
+	// the settings, and the seed, which is secret until the match is over.
+	Played func(ctx context.Context, matchID string) (s arena.Settings, seed uint64, err error)
+	Now    func() time.Time
+	Logger *slog.Logger
 }
 
 // Driver answers for built-in opponents. It is safe for concurrent use.
@@ -80,7 +72,7 @@ func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.
 
 // answer computes the reply to a task when a slot is free.
 func (d *Driver) answer(ctx context.Context, k arena.BuiltInKind, a arena.Attempt) (string, error) {
-	m, err := d.o.Matches.Match(ctx, a.MatchID)
+	s, seed, err := d.o.Played(ctx, a.MatchID)
 	if err != nil {
 		return "", fmt.Errorf("read the match: %w", err)
 	}
@@ -92,14 +84,14 @@ func (d *Driver) answer(ctx context.Context, k arena.BuiltInKind, a arena.Attemp
 	}
 	if k.Fits == arena.BuiltInQuestions {
 		// The same question is known, or not, in every match.
-		return players.Answer(k.Known, m.Settings.Judge, a.Task, dice(k.Name, a.Task.Description, strings.Join(a.Task.Options, "\n"))), nil
+		return players.Answer(k.Known, s.Judge, a.Task, dice(k.Name, a.Task.Description, strings.Join(a.Task.Options, "\n"))), nil
 	}
-	if m.Settings.Game == nil {
+	if s.Game == nil {
 		return "", fmt.Errorf("%s plays games, and the match asks questions", k.Name)
 	}
-	// The seed is secret until the match is over, so that opponents cannot know the
-	// dice. A reply that is computed again after a take-over is the same.
-	text, err := players.Move(k.Name, m.Settings.Game.Name, a.Task.Observation, dice(fmt.Sprint(m.Seed), a.MatchID, a.Seat.AgentID, fmt.Sprint(a.Round)))
+	// Opponents do not know the seed and so cannot know the dice. A reply that is
+	// computed again after a take-over is the same.
+	text, err := players.Move(k.Name, s.Game.Name, a.Task.Observation, dice(strconv.FormatUint(seed, 10), a.MatchID, a.Seat.AgentID, strconv.Itoa(a.Round)))
 	if err != nil {
 		return "", fmt.Errorf("choose a move: %w", err)
 	}

@@ -60,6 +60,50 @@ func leagues(f *fixture) {
 	f.fails(arena.CodeConflict, f.Leagues.DeleteLeague(ctx, "trivia"))
 }
 
+// A league has the built-in opponents that it names, whoever has their names. They are of
+// one owner, whom no list shows.
+func builtIn(f *fixture) {
+	ctx := f.t.Context()
+	kind := func(name string) arena.Agent {
+		k, ok := arena.BuiltInOf(name)
+		if !ok {
+			f.t.Fatal(name)
+		}
+		return k.Agent(start)
+	}
+	random, greedy, known := kind("random"), kind("greedy"), kind("p60")
+	f.agent(random.Name) // somebody was quicker
+	l := f.league("four")
+	name := func(slug string, names ...string) arena.League {
+		return must(f.Leagues.UpdateLeague(ctx, slug, func(l *arena.League) error { l.Settings.BuiltIn = names; return nil }))(f)
+	}
+	f.equal(2, name("four", "random", "greedy").Agents)
+	l.Slug, l.Settings.BuiltIn = "sums", []string{"p60", "random"}
+	f.ok(f.Leagues.CreateLeague(ctx, l))
+	f.equal(2, must(f.Leagues.League(ctx, "sums"))(f).Agents)
+
+	stored := must(f.Agents.Agent(ctx, random.ID))(f)
+	f.equal(2, len(stored.Leagues))
+	f.equal([]any{true, arena.AgentActive, arena.BuiltInOwnerID(), true}, []any{stored.BuiltIn(), stored.StatusAt(start), stored.OwnerID, stored.Health.MaxConcurrent >= 500})
+	owners, _, err := f.Accounts.Owners(ctx, arena.OwnerFilter{}, arena.Page{Limit: 100})
+	f.ok(err)
+	f.equal(1, len(owners))
+
+	f.equal(1, name("four", "greedy").Agents)
+	f.equal([]string{"sums"}, must(f.Agents.Agent(ctx, random.ID))(f).Leagues)
+	f.equal(0, name("four").Agents)
+	f.equal(0, len(must(f.Agents.Agent(ctx, greedy.ID))(f).Leagues))
+	f.equal(2, name("four", "greedy", "random").Agents)
+	f.equal([]string{"sums"}, must(f.Agents.Agent(ctx, known.ID))(f).Leagues)
+
+	rows := must(f.Leagues.Standings(ctx, "sums", start))(f)
+	f.equal(2, len(rows))
+	for _, row := range rows {
+		row.Rating.Matches, row.Groups, row.Rating.LastRatedAt = 99, 9, start
+		f.equal(false, row.Ranked(start))
+	}
+}
+
 func enter(f *fixture) {
 	ctx := f.t.Context()
 	f.league("trivia")

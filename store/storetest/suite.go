@@ -41,6 +41,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Once":                                 once,
 		"Pages":                                pages,
 		"Leagues":                              leagues,
+		"Leagues/built_in":                     builtIn,
 		"Enter":                                enter,
 		"Packs":                                packs,
 		"GameScripts":                          gameScripts,
