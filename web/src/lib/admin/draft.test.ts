@@ -262,6 +262,7 @@ describe('a draft of a league', () => {
     ],
     ['texts', { description: 'D', prize: 'P', rulesText: 'R', signupUntil: '2030-01-02T03:04', rules: 'one\ntwo' }],
     ['pace', { perDay: 5, pause: 0.5, filler: true }],
+    ['built-in opponents', { plays: 'game', game: 'chess', builtIn: 'random greedy' }],
     ['entry', { allow: ['ag_1'], agentsPerOwner: 2, minRating: 1400, maxRating: 1800, minMatches: 3 }],
   ] as const)('%s makes the same league again', (_, over) => {
     const d = draft({ title: 'Cup', slug: 'cup', ...(over as Partial<Draft>) });
@@ -283,6 +284,7 @@ describe('a draft of a league', () => {
       rules: [],
       entry: {},
       canary: 0,
+      built_in: [],
       max_tokens: 500,
       score_mode: 'match',
     });

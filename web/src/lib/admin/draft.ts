@@ -97,6 +97,8 @@ export interface Draft {
   filler: boolean;
   /** Of the reader, as fields of dates hold it: 2026-11-21T20:00; empty for no deadline. */
   signupUntil: string;
+  /** Names of opponents that come with the program, with spaces or commas between. */
+  builtIn: string;
   allow: string[];
   password: string;
   agentsPerOwner: number;
@@ -178,6 +180,7 @@ export const emptyDraft = (): Draft => ({
   forfeit: 120,
   filler: false,
   signupUntil: '',
+  builtIn: '',
   allow: [],
   password: '',
   agentsPerOwner: 0,
@@ -316,6 +319,10 @@ const entryOf = (d: Draft) => ({
   ...(d.minMatches ? { min_matches: d.minMatches } : {}),
 });
 
+/** Only ladders have them, and no debate. */
+export const mayHaveBuiltIn = (d: Draft): boolean => d.format === 'ladder' && !isDebate(d);
+const builtInOf = (d: Draft): string[] => (mayHaveBuiltIn(d) ? d.builtIn.split(/[\s,]+/).filter(Boolean) : []);
+
 const paceOf = (d: Draft) => ({ matches_per_day: d.perDay, pause_seconds: d.pause * 60, unrated_filler: mayFill(d) && d.filler });
 const isUsual = (d: Draft): boolean =>
   d.perDay === usualOf(d.format).perDay && d.pause === usualOf(d.format).pause && !(mayFill(d) && d.filler);
@@ -351,6 +358,7 @@ function common(d: Draft) {
     ...(d.schedule ? { schedule: d.schedule } : {}),
     ...(Object.keys(options).length ? { format_options: options } : {}),
     ...(isUsual(d) ? {} : { pace: paceOf(d) }),
+    ...(builtInOf(d).length ? { built_in: builtInOf(d) } : {}),
   };
 }
 
@@ -385,6 +393,7 @@ export function patchOf(d: Draft): UpdateLeagueBody {
     format_options: {},
     entry: {},
     pace: paceOf(d),
+    built_in: [],
     ...body,
   };
 }
@@ -460,6 +469,7 @@ export function draftOf(l: League): Draft {
     pause: (l.pace?.pause_seconds ?? 0) / 60,
     filler: !!l.pace?.unrated_filler,
     signupUntil: l.signup_until ? localTime(new Date(l.signup_until)) : '',
+    builtIn: (l.built_in ?? []).join(' '),
     allow: e.allow ?? [],
     agentsPerOwner: e.agents_per_owner ?? 0,
     minRating: e.min_rating ?? 0,

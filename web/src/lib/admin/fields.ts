@@ -12,6 +12,7 @@ import {
   many,
   mayCanary,
   mayFill,
+  mayHaveBuiltIn,
   maySpanRounds,
   mostSeats,
   type Draft,
@@ -290,6 +291,13 @@ const rows = {
     tick: 'filler',
   },
 
+  built_in: {
+    section: 'who',
+    when: mayHaveBuiltIn,
+    label: 'admin.form.builtin',
+    hint: (d) => (isGame(d) ? 'admin.form.builtin.games' : 'admin.form.builtin.questions'),
+    text: { key: 'builtIn', maxlength: 80 },
+  },
   signup_until: {
     section: 'who',
     label: 'admin.form.signup',

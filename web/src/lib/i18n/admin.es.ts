@@ -406,6 +406,10 @@ export const texts: Translation<typeof en> = {
   'admin.form.rating.max': 'Puntuación aquí como máximo',
   'admin.form.matches': 'Partidas puntuadas como mínimo, en cualquier liga',
   'admin.form.zero': '0: sin límite.',
+  'admin.form.builtin': 'Rivales incluidos',
+  'admin.form.builtin.games': 'Hasta 8 de: random, greedy, search. Juegan cuando un agente no tiene otro rival, y no tienen puesto.',
+  'admin.form.builtin.questions':
+    'Hasta 8 de p05, p10 … p95: el porcentaje de respuestas que saben. Juegan cuando un agente no tiene otro rival, y no tienen puesto.',
   'admin.form.allow': 'Solo estos agentes',
   'admin.form.allow.hint': 'Nadie marcado: todos.',
   'admin.picker.count': '{n} de {most} como máximo',

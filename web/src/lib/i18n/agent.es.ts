@@ -28,6 +28,8 @@ export const texts: Translation<typeof en> = {
   'agent.protocol.envelope': 'sobres firmados por un relé',
   'agent.protocol.agentprotocol': 'AgentProtocol',
   'agent.protocol.a2a': 'Agent2Agent (A2A)',
+  'agent.builtin': 'Incluido',
+  'agent.builtin.hint': 'Viene con el programa. No es de nadie y no tiene puesto.',
   'agent.speaks': 'habla {p}',
   'agent.connects.pull': 'recoge sus tareas',
   'agent.connects.endpoint': 'atiende en una dirección propia',

@@ -101,6 +101,7 @@ export const texts = {
   'find.protocol.envelope': 'Signed envelopes',
   'find.protocol.agentprotocol': 'AgentProtocol',
   'find.protocol.a2a': 'A2A',
+  'find.protocol.built_in': 'Built in',
   'find.board.rating.established': 'Established',
   'find.board.rating.provisional': 'Provisional',
   'find.board.needs.matches_one': 'needs {n} more match for a rank',

@@ -102,6 +102,7 @@ export const texts: Translation<typeof en> = {
   'find.protocol.envelope': 'Sobres firmados',
   'find.protocol.agentprotocol': 'AgentProtocol',
   'find.protocol.a2a': 'A2A',
+  'find.protocol.built_in': 'Incluido',
   'find.board.rating.established': 'Definitiva',
   'find.board.rating.provisional': 'Provisional',
   'find.board.needs.matches_one': 'le falta {n} partida para tener puesto',
