@@ -187,6 +187,7 @@ type (
 		MatchesPerDay *int           `placeholder:"N" help:"Matches of each agent in any 24 hours; 0: no limit. A ladder's default is 24."`
 		Pause         *time.Duration `placeholder:"10m" help:"Pause between two matches of an agent. A ladder's default is 10m."`
 		UnratedFiller bool           `help:"A rated ladder also pairs agents that can meet only unrated."`
+		BuiltIn       []string       `placeholder:"NAME,…" help:"Opponents of a ladder that come with the program: random, greedy and search in games, p05 to p95 for questions."`
 	}
 	patchCmd struct {
 		oneThing
@@ -282,6 +283,9 @@ func (c *leagueNewCmd) body(app *App) (map[string]any, error) {
 		body["time_limit_seconds"] = c.TimeLimit.Seconds()
 	}
 	c.pace(body)
+	if len(c.BuiltIn) > 0 {
+		body["built_in"] = c.BuiltIn
+	}
 	if c.Game == "" && len(c.GameOption) == 0 {
 		return body, nil
 	}

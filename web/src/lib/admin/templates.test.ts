@@ -18,7 +18,16 @@ describe('a template', () => {
   it.each([
     ['quiz', { slug: 'friday-quiz', format: 'elimination', rounds: null, max_rounds: 20, min_seats: 3, judge: { kind: 'number' } }],
     ['debate', { slug: 'debate-night', format: 'swiss', debate: { turns: 2 }, visibility: 'sealed', rated: false }],
-    ['ladder', { slug: 'game-ladder', format: 'ladder', game: { name: 'connect_four', games_per_match: 2 }, time_limit_seconds: 10 }],
+    [
+      'ladder',
+      {
+        slug: 'game-ladder',
+        format: 'ladder',
+        game: { name: 'connect_four', games_per_match: 2 },
+        time_limit_seconds: 10,
+        built_in: ['random', 'greedy', 'search'],
+      },
+    ],
     ['class', { slug: 'class-tournament', format: 'swiss', rounds: 5, entry: { agents_per_owner: 1 } }],
   ] as const)('%s makes its league', (name, body) => expect(bodyOf(templateDraft(name))).toMatchObject(body));
   it('on a day of the week starts in the evening of the reader', () =>

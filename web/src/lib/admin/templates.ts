@@ -45,8 +45,20 @@ export const TEMPLATES = {
     fields: ['pack_id', 'swiss_rounds', 'turns', 'time_limit_seconds', 'break_seconds', 'window_seconds', 'min_votes', 'schedule'],
   },
   ladder: {
-    make: (d) => withGame(changed(d, { plays: 'game' }), { name: 'connect_four', deals: false, hidden: false, max_seats: 2 }),
-    fields: ['game', 'games_per_match', 'time_limit_seconds', 'time_bank_seconds', 'break_seconds', 'matches_per_day', 'pace_pause'],
+    make: (d) => ({
+      ...withGame(changed(d, { plays: 'game' }), { name: 'connect_four', deals: false, hidden: false, max_seats: 2 }),
+      builtIn: 'random greedy search', // the first agent has opponents
+    }),
+    fields: [
+      'game',
+      'games_per_match',
+      'time_limit_seconds',
+      'time_bank_seconds',
+      'break_seconds',
+      'matches_per_day',
+      'pace_pause',
+      'built_in',
+    ],
   },
   class: {
     make: (d) => ({ ...changed(d, { format: 'swiss' }), swissRounds: 5, agentsPerOwner: 1 }),
