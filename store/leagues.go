@@ -147,38 +147,39 @@ var (
 // it named before.
 func (s *Leagues) fill(ctx context.Context, tx *db.Tx, league string, before, now []string) error {
 	at := s.now()
-	for _, name := range before {
-		k, known := arena.BuiltInOf(name)
-		if !known || slices.Contains(now, name) {
-			continue
+	for _, k := range arena.BuiltInKinds() { // in one order, so that transactions do not wait for each other in a circle
+		was, is, g := slices.Contains(before, k.Name), slices.Contains(now, k.Name), k.Agent(at)
+		var err error
+		switch {
+		case is && !was:
+			err = enterBuiltIn(ctx, tx, league, g, at)
+		case was && !is:
+			_, err = db.Exec(ctx, tx, `UPDATE entries SET withdrawn_at = $1 WHERE league = $2 AND agent_id = $3 AND withdrawn_at = 0`,
+				db.Millis(at), league, g.ID)
 		}
-		if _, err := db.Exec(ctx, tx, `UPDATE entries SET withdrawn_at = $1 WHERE league = $2 AND agent_id = $3 AND withdrawn_at = 0`,
-			db.Millis(at), league, k.Agent(at).ID); err != nil {
-			return err
-		}
-	}
-	for _, name := range now {
-		k, known := arena.BuiltInOf(name)
-		if !known || slices.Contains(before, name) {
-			continue
-		}
-		g, o := k.Agent(at), arena.BuiltInOwner(at)
-		if _, err := insertBuiltInOwners.Exec(ctx, tx, o); err != nil {
-			return err
-		}
-		if _, err := insertBuiltInAgents.Exec(ctx, tx, g); err != nil {
-			return err
-		}
-		for _, claim := range []struct{ kind, holder, name string }{{ownerName, o.ID, o.Name}, {agentName, g.ID, g.Name}} {
-			if err := claimName(ctx, tx, claim.kind, claim.holder, claim.name); err != nil && arena.CodeOf(err) != arena.CodeNameTaken {
-				return err
-			}
-		}
-		if err := enter(ctx, tx, league, g.ID, at); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// enterBuiltIn enters a built-in opponent, which is stored with its owner unless it is
+// there.
+func enterBuiltIn(ctx context.Context, tx *db.Tx, league string, g arena.Agent, at time.Time) error {
+	o := arena.BuiltInOwner(at)
+	if _, err := insertBuiltInOwners.Exec(ctx, tx, o); err != nil {
+		return err
+	}
+	if _, err := insertBuiltInAgents.Exec(ctx, tx, g); err != nil {
+		return err
+	}
+	for _, claim := range []struct{ kind, holder, name string }{{ownerName, o.ID, o.Name}, {agentName, g.ID, g.Name}} {
+		if err := claimName(ctx, tx, claim.kind, claim.holder, claim.name); err != nil && arena.CodeOf(err) != arena.CodeNameTaken {
+			return err
+		}
+	}
+	return enter(ctx, tx, league, g.ID, at)
 }
 
 // DeleteLeague deletes a league that never had a match, with its entries and

@@ -92,6 +92,7 @@ export function choices(standings: readonly Standing[]): Record<'owner' | 'proto
 
 /** What an agent lacks for a rank, or a ranked one for an established rating. recent: a rated match in the last 30 days. */
 export function needs(s: Standing): { of: 'matches' | 'opponents' | 'established'; n: number } | { of: 'recent' } | undefined {
+  if (s.built_in) return undefined; // it never has a rank
   if (s.rank) return s.provisional ? { of: 'established', n: FRESH_MATCHES - s.rated_matches } : undefined;
   if (s.rated_matches < RANKED.matches) return { of: 'matches', n: RANKED.matches - s.rated_matches };
   if (s.opponent_groups < RANKED.groups) return { of: 'opponents', n: RANKED.groups - s.opponent_groups };
