@@ -67,10 +67,10 @@ func TestDriver_Games(t *testing.T) {
 	}
 	bySeed, byRound := map[string]bool{}, map[string]bool{}
 	for n := range 30 {
-		if first, again := play(uint64(n), 1), play(uint64(n), 1); first != again { //nolint:gosec // G115: small
+		if first, again := play(uint64(n), 1), play(uint64(n), 1); first != again {
 			t.Errorf("%s and then %s", first, again)
 		}
-		bySeed[play(uint64(n), 1)], byRound[play(1, n)] = true, true //nolint:gosec // G115: small
+		bySeed[play(uint64(n), 1)], byRound[play(1, n)] = true, true
 	}
 	if len(bySeed) < 5 || len(byRound) < 5 {
 		t.Errorf("moves by seed %v, by round %v", bySeed, byRound)
@@ -84,7 +84,7 @@ func TestDriver_Questions(t *testing.T) {
 	answers := map[string]bool{}
 	for seed := range uint64(10) {
 		d := driver(matches{m: arena.Match{Seed: seed, Settings: arena.Settings{Judge: arena.JudgeSpec{Kind: arena.JudgeChoice}}}})
-		answers[ask(t, d, "p50", arena.Attempt{Round: 1 + int(seed), Task: task}).Answer.Answer] = true //nolint:gosec // G115: small
+		answers[ask(t, d, "p50", arena.Attempt{Round: 1 + int(seed), Task: task}).Answer.Answer] = true
 	}
 	if len(answers) != 1 {
 		t.Errorf("one question is answered %v", answers)

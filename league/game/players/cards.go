@@ -168,8 +168,9 @@ func (o liar) move(l level, dice *rand.Rand) string {
 		return moves[dice.IntN(len(moves))].String()
 	case greedy:
 		return t.likely(last, o.Dice).String()
+	default:
+		return o.simulate(t, last, dice).String()
 	}
-	return o.simulate(t, last, dice).String()
 }
 
 // deals is how many deals a search looks at for each of its moves.

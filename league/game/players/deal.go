@@ -79,8 +79,8 @@ func (d deal) move(l level, dice *rand.Rand) string {
 			offer.Balls = d.Items.Balls
 		}
 	case search:
-		expected := 0.0
-		offer, expected = d.best(offers, dice)
+		best, expected := d.best(offers, dice)
+		offer = best
 		accept = standing >= 0 && float64(standing) >= expected || final && standing > 0
 	}
 	move := map[string]any{"offer": offer}

@@ -47,7 +47,7 @@ func play(t *testing.T, r rules.Rules, seed uint64, names ...string) []arena.Poi
 		}
 		var moves []rules.Move
 		for _, a := range p.ToAct {
-			dice := rand.New(rand.NewPCG(seed, turn<<8+uint64(a.Player))) //nolint:gosec // a test
+			dice := rand.New(rand.NewPCG(seed, turn<<8+uint64(a.Player)))
 			text, err := players.Move(names[a.Player], info.Name, a.Observation, dice)
 			if err != nil {
 				t.Fatal(err)
@@ -69,7 +69,7 @@ func play(t *testing.T, r rules.Rules, seed uint64, names ...string) []arena.Poi
 func share(t *testing.T, r rules.Rules, games int, a, b string) float64 {
 	t.Helper()
 	sum, all := 0, 0
-	for seed := range uint64(games) { //nolint:gosec // G115: small
+	for seed := range uint64(games) {
 		for _, first := range []bool{true, false} {
 			names, mine := []string{a, b}, 0
 			if !first {
@@ -134,7 +134,7 @@ func TestMove_Repeats(t *testing.T) {
 			t.Errorf("seed %d: %v and then %v", seed, first, again)
 		}
 	}
-	dice := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // a test
+	dice := rand.New(rand.NewPCG(1, 1))
 	for _, bad := range [][2]string{{"p50", "chess"}, {"random", "go"}, {"search", "chess"}} {
 		if move, err := players.Move(bad[0], bad[1], []byte(`{}`), dice); err == nil {
 			t.Errorf("%v moved %q", bad, move)
@@ -154,7 +154,7 @@ func TestAnswer(t *testing.T) {
 		for _, percent := range []int{5, 50, 95} {
 			right := 0
 			for q := range uint64(2000) {
-				dice := func() *rand.Rand { return rand.New(rand.NewPCG(q, 7)) } //nolint:gosec // a test
+				dice := func() *rand.Rand { return rand.New(rand.NewPCG(q, 7)) }
 				text := players.Answer(percent, arena.JudgeSpec{Kind: kind}, task, dice())
 				if text == "4" {
 					right++
@@ -168,7 +168,7 @@ func TestAnswer(t *testing.T) {
 			}
 		}
 	}
-	if text := players.Answer(100, arena.JudgeSpec{Kind: arena.JudgeSet}, arena.Task{Answers: []string{"red", "blue"}}, rand.New(rand.NewPCG(1, 1))); !strings.Contains(text, "blue") { //nolint:gosec // a test
+	if text := players.Answer(100, arena.JudgeSpec{Kind: arena.JudgeSet}, arena.Task{Answers: []string{"red", "blue"}}, rand.New(rand.NewPCG(1, 1))); !strings.Contains(text, "blue") {
 		t.Errorf("a set is answered %q", text)
 	}
 }

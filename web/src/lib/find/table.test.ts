@@ -101,6 +101,7 @@ describe('a table of ratings', () => {
       { of: 'established', n: 18 },
     ],
     [{ rated_matches: 30, opponent_groups: 5, rank: 3, provisional: false }, undefined],
+    [{ rated_matches: 4, opponent_groups: 0, built_in: true }, undefined],
   ])('%o needs %o', (line, want) => expect(needs(line as Standing)).toEqual(want));
 
   it('keeps order and filter in the address', () => {
