@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,10 +14,11 @@ import (
 )
 
 // The first agent of an arena meets built-in opponents, in a game and with questions. They
-// are marked, have no rank, belong to nobody, and do not play with each other.
+// are marked, have no rank and belong to nobody, and the records of their matches hold.
 func TestBuiltIn(t *testing.T) {
 	t.Parallel()
-	p := serve(t, t.TempDir())
+	dir := t.TempDir()
+	p := serve(t, dir)
 	p.league("trivia", p.pack(9), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2, "built_in": []string{"p05"}})
 	p.call(p.admin, http.MethodPost, "/v1/leagues", map[string]any{
 		"slug": "four", "title": "Four", "game": map[string]any{"name": "tic_tac_toe"}, "time_limit_seconds": 30, "rated": true, "built_in": []string{"random", "search"},
@@ -57,6 +59,11 @@ func TestBuiltIn(t *testing.T) {
 			if s.Outcome != "answered" || s.Delta == nil {
 				t.Errorf("%s: %+v", slug, s)
 			}
+		}
+		record := filepath.Join(dir, slug+".json")
+		save(t, p.url+"/v1/matches/"+m.ID+"/record", record)
+		if code, out, errs := call(t, "verify", record, "--jwks", p.url+"/.well-known/jwks.json"); code != exitOK {
+			t.Errorf("%s: the record: exit code %d, %s%s", slug, code, out, errs)
 		}
 		var table struct {
 			Items []struct {
