@@ -500,7 +500,7 @@ export function previewOf(d: Draft): League {
     status: 'open',
     rules: rulesOf(d),
     pace: paceOf(d),
-    agents: 0,
+    agents: builtInOf(d).length,
     drift: 0,
     created_at: new Date(0).toISOString(),
     entry: { ...entryOf(d), ...(d.password ? { password_required: true } : {}) },
