@@ -294,6 +294,11 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 	items := make([]standingView, 0, len(standings))
 	for _, s := range standings {
 		line := lines[s.Agent.ID]
+		if line != nil && s.Agent.BuiltIn() { // it has a strength, and no place
+			unplaced := *line
+			unplaced.Tier = 0
+			line = &unplaced
+		}
 		items = append(items, standingView{
 			Rank: s.Rank, Tier: tierOf(line), TierRange: tierRange(line), AgentID: s.Agent.ID, Name: s.Agent.Name, OwnerID: s.Agent.OwnerID, OwnerName: s.Agent.OwnerName,
 			Status: s.Agent.StatusAt(now), Protocol: s.Agent.Protocol, BuiltIn: s.Agent.BuiltIn(), Pull: s.Agent.Pulls(), Version: s.Agent.Version, Model: s.Agent.Model,
