@@ -18,7 +18,9 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/quota"
 	"github.com/agora-arena/arena/internal/vitals"
+	"github.com/agora-arena/arena/judge"
 	"github.com/agora-arena/arena/league/game/catalog"
+	"github.com/agora-arena/arena/match/engine"
 	"github.com/agora-arena/arena/record"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/store/mailbox"
@@ -231,8 +233,10 @@ func newResources(o Options, dear dearWork) resources {
 		matches: &matchHandlers{
 			matches: o.Services.Matches, visible: o.Matches.Visible, rows: o.Store, views: matches, sign: o.Matches.Record, draw: o.Matches.Card, write: o.Matches.Notation,
 		},
-		votes:    &voteHandlers{votes: o.Services.Votes, secret: o.VoteSecret, https: isHTTPS(o.Site.URL)},
-		judges:   &judgeHandlers{rows: o.Store, visible: o.Matches.Visible},
+		votes: &voteHandlers{votes: o.Services.Votes, secret: o.VoteSecret, https: isHTTPS(o.Site.URL)},
+		judges: &judgeHandlers{rows: o.Store, health: judge.NewHealth(judge.HealthOptions{
+			Verdicts: o.Store.Verdicts.LeagueVerdicts, Agents: o.Store.Agents.AgentsByID, Visible: o.Matches.Visible, Input: engine.JudgeInput,
+		})},
 		lobby:    &lobbyHandlers{rows: o.Store, visible: o.Matches.Visible, matches: matches, now: now},
 		recap:    &recapHandlers{rows: o.Store, visible: o.Matches.Visible, now: now},
 		banner:   &bannerHandlers{rows: o.Store, now: now},

@@ -17,21 +17,13 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/strictjson"
-	"github.com/agora-arena/arena/match/engine"
-	"github.com/agora-arena/arena/scoring"
-	"github.com/agora-arena/arena/visibility"
-)
-
-// The window of a judge's health.
-const (
-	healthVerdicts = 500
-	healthMatches  = 50 // whose answers are measured, the newest ones
+	"github.com/agora-arena/arena/judge"
 )
 
 // judgeHandlers serve the route of a league's judge.
 type judgeHandlers struct {
-	rows    Rows
-	visible Visible
+	rows   Rows
+	health *judge.Health
 }
 
 // JudgeHealthView is the public view of arena.JudgeHealth. Huma reads
@@ -42,8 +34,10 @@ type JudgeHealthView struct {
 	Ballots    int      `json:"ballots"`
 	FlipRate   *float64 `json:"flip_rate" doc:"Comparisons made in both orders that came out differently, 0 to 1; null: none."`
 	FirstRate  *float64 `json:"first_rate" doc:"Comparisons with a winner that were won by the answer shown first; near 0.5 is good."`
-	LongerRate *float64 `json:"longer_rate" doc:"Comparisons with a winner that were won by the longer answer, in the newest 50 matches."`
+	LongerRate *float64 `json:"longer_rate" doc:"Comparisons with a winner that were won by the longer answer, in the newest 100 matches."`
 	Agreement  *float64 `json:"agreement" doc:"Pairs of answers with several judges on which all of them agreed."`
+
+	Card []arena.JudgeMeasure `json:"card" doc:"The judge's biases, over the same verdicts; empty if it compares no answers. A rated league pauses when one is over its limit."`
 }
 
 type judgeView struct {
@@ -51,6 +45,7 @@ type judgeView struct {
 	Kind     string `json:"kind"`
 	Criteria string `json:"criteria,omitempty" doc:"The criteria of an external judge."`
 	JudgeHealthView
+	CardSince *jsonTime `json:"card_since,omitempty" doc:"The card counts verdicts from then on: when the league went on after a pause for its judge."`
 }
 
 // get answers with the quality of a league's judge.
@@ -59,62 +54,14 @@ func (h *judgeHandlers) get(ctx context.Context, in *SlugParam) (*output[judgeVi
 	if err != nil {
 		return nil, err
 	}
-	spec := l.Settings.Judge
-	var verdicts []arena.Verdict
-	if spec.Compares() {
-		if verdicts, err = h.rows.Verdicts.LeagueVerdicts(ctx, l.Slug, healthVerdicts); err != nil {
-			return nil, err
-		}
-	}
-	lengths, err := h.answerLengths(ctx, verdicts)
+	health, err := h.health.Of(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	health := scoring.JudgeHealth(spec, verdicts, func(matchID string, round int, agentID string) (int, bool) {
-		n, ok := lengths[judgedAnswer{matchID, round, agentID}]
-		return n, ok
+	spec := l.Settings.Judge
+	return answer(judgeView{
+		League: l.Slug, Kind: spec.Kind, Criteria: spec.Criteria, JudgeHealthView: JudgeHealthView(health), CardSince: optionalTime(l.JudgeSince),
 	})
-	return answer(judgeView{League: l.Slug, Kind: spec.Kind, Criteria: spec.Criteria, JudgeHealthView: JudgeHealthView(health)})
-}
-
-// judgedAnswer identifies an answer that a judge was given.
-type judgedAnswer struct {
-	matchID string
-	round   int
-	agentID string
-}
-
-// answerLengths measures the answers of the newest matches of the verdicts,
-// which come newest match first.
-func (h *judgeHandlers) answerLengths(ctx context.Context, verdicts []arena.Verdict) (map[judgedAnswer]int, error) {
-	lengths := map[judgedAnswer]int{}
-	var m visibility.Match
-	var answers []arena.Answer
-	seen := 0
-	for _, v := range verdicts {
-		if v.MatchID != m.ID {
-			if seen++; seen > healthMatches {
-				break
-			}
-			var err error
-			if m, err = h.visible.Match(ctx, v.MatchID); err != nil {
-				return nil, err
-			}
-			rounds, err := h.visible.ClosedRounds(ctx, m)
-			if err != nil {
-				return nil, err
-			}
-			answers = answersOf(rounds)
-		}
-		in, err := engine.JudgeInput(ctx, m.Row(), answers, v.Round)
-		if err != nil {
-			return nil, err
-		}
-		for _, shown := range in.Answers {
-			lengths[judgedAnswer{v.MatchID, v.Round, shown.AgentID}] = len(shown.Text)
-		}
-	}
-	return lengths, nil
 }
 
 const (

@@ -334,6 +334,9 @@ func (v manyVerdicts) LeagueVerdicts(_ context.Context, _ string, limit int) ([]
 	return v[:min(limit, len(v))], nil
 }
 
+// healthMatches is the number of matches whose answers are measured.
+const healthMatches = 100
+
 // fewLengths counts the matches that are read.
 type fewLengths struct {
 	Visible

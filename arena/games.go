@@ -142,7 +142,8 @@ type GameShares struct {
 	Won, Drawn, Lost Share
 }
 
-// Share is a share of a number of games or answers, 0 to 1, with its 95 % interval.
+// Share is a share of a number of observations, 0 to 1, with its interval, at 95 % unless
+// its source says otherwise.
 type Share struct{ Share, Low, High float64 }
 
 // FirstMoverOf returns the results of first movers in games, or only in those that
@@ -173,10 +174,13 @@ func ShareOf(k, n int) Share {
 	if n == 0 {
 		return Share{High: 1}
 	}
-	const z = 1.959964
-	count := float64(n)
-	p := float64(k) / count
-	middle := (p + z*z/(2*count)) / (1 + z*z/count)
-	reach := z / (1 + z*z/count) * math.Sqrt(p*(1-p)/count+z*z/(4*count*count))
+	return WilsonShare(float64(k)/float64(n), float64(n), 1.959964)
+}
+
+// WilsonShare returns a share p of n > 0 observations with its Wilson score interval.
+// z is the quantile of the normal distribution: 1.96 for 95 %. n need not be whole.
+func WilsonShare(p, n, z float64) Share {
+	middle := (p + z*z/(2*n)) / (1 + z*z/n)
+	reach := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
 	return Share{Share: p, Low: max(0, middle-reach), High: min(1, middle+reach)}
 }

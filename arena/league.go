@@ -333,6 +333,9 @@ type League struct {
 	// CorrectedTasks counts the questions whose answer was corrected for rounds of its
 	// matches, too.
 	CorrectedTasks int
+	// JudgeSince is when the league left a pause that its judge had caused. The judge's
+	// card counts verdicts from then on; zero: all.
+	JudgeSince time.Time
 }
 
 // The longest texts of a league, in characters.

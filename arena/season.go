@@ -3,6 +3,7 @@ package arena
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -178,6 +179,9 @@ const (
 	NotePlaysElsewhere   NoteCode = "plays_elsewhere" // as waits_for_agent, and it is in a match of another league
 	NoteNotOffered       NoteCode = "not_offered"     // as needs_agents, and health checks of more do not list the league
 	NoteGameFailed       NoteCode = "game_failed"
+	NoteJudgeOrder       NoteCode = "judge_order" // paused: a line of the judge's card is over its limit
+	NoteJudgeLength      NoteCode = "judge_length"
+	NoteJudgeFamily      NoteCode = "judge_family"
 )
 
 // noteTexts is the table of the kinds of notes with their texts in English. A
@@ -198,6 +202,9 @@ var noteTexts = []struct {
 	{NotePlaysElsewhere, "round {round} waits for {agent}, which plays elsewhere"},
 	{NoteNotOffered, "needs {least} idle agents, has {has}; these do not list {league} in their health checks: {agents}"},
 	{NoteGameFailed, "the rules of the game failed in match {match_id}: {fault}"},
+	{NoteJudgeOrder, "the judge contradicts itself when answers are swapped: at least {least_percent} % of comparisons in {matches} matches, the limit is {limit_percent} %"},
+	{NoteJudgeLength, "the judge prefers longer answers: they win at least {least_percent} % of comparable comparisons in {matches} matches, the limit is {limit_percent} %"},
+	{NoteJudgeFamily, "the judge prefers answers of its own model family, compared with the other judges: a share of at least {least_percent} % in {matches} matches, 50 % is fair, the limit is {limit_percent} %"},
 }
 
 const noteUntil = ", until {until} at the latest"
@@ -233,6 +240,10 @@ type NoteParams struct {
 	Fault    *string  `json:"fault,omitempty" doc:"The error of the game, in English."`
 	League   *string  `json:"league,omitempty" doc:"The capability that health checks have to list."`
 	Agents   *string  `json:"agents,omitempty" doc:"The names of up to three agents whose health checks do not, then … for more."`
+	Matches  *int     `json:"matches,omitempty" doc:"Matches in which the judge was measured."`
+	// LeastPercent is rounded down, and above the limit by less than 1 at times.
+	LeastPercent *int `json:"least_percent,omitempty" doc:"The low end of the interval of the judge's share, in percent."`
+	LimitPercent *int `json:"limit_percent,omitempty" doc:"The limit of that share, in percent."`
 	// Until is in UTC, to the second.
 	Until *time.Time `json:"until,omitempty" doc:"When their matches elsewhere end at the latest."`
 }
@@ -337,3 +348,13 @@ func NotOfferedNote(least, has int, league string, names []string) Note {
 func GameFailedNote(matchID, fault string) Note {
 	return Note{NoteGameFailed, NoteParams{MatchID: &matchID, Fault: &fault}}
 }
+
+// JudgeNote is the note of a league that was paused because a line of its judge's card
+// is over its limit.
+func JudgeNote(m JudgeMeasure) Note {
+	least, limit := int(m.Low*100), int(math.Round(m.Limit*100))
+	return Note{"judge_" + NoteCode(m.Name), NoteParams{Matches: &m.N, LeastPercent: &least, LimitPercent: &limit}}
+}
+
+// OfJudge reports whether it is a JudgeNote.
+func (c NoteCode) OfJudge() bool { return strings.HasPrefix(string(c), "judge_") }

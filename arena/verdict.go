@@ -157,6 +157,31 @@ type JudgeHealth struct {
 	FirstRate  *float64 `json:"first_rate"`  // ballots with a winner, won by the answer shown first
 	LongerRate *float64 `json:"longer_rate"` // ballots with a winner, won by the longer answer
 	Agreement  *float64 `json:"agreement"`   // pairs of answers with several judges on which all agreed
+
+	Card []JudgeMeasure `json:"card"` // in the order of JudgeBiases; empty: its kind is not measured
+}
+
+// JudgeBias is what a line of a judge's card measures.
+type JudgeBias string
+
+// The biases of judges that compare answers.
+const (
+	BiasOrder  JudgeBias = "order"  // the choice depends on the order of the answers
+	BiasLength JudgeBias = "length" // the longer answer wins
+	BiasFamily JudgeBias = "family" // an answer of the judge's own model family wins
+)
+
+// JudgeMeasure is one line of a judge's card. Its unit is the match: each match counts
+// once, however many comparisons it has, because they depend on each other.
+type JudgeMeasure struct {
+	Name   JudgeBias `json:"name" enum:"order,length,family" doc:"order: comparisons made in both orders that came out differently. length: decided comparisons won by the longer answer, balanced so that the strength of agents cancels; 0.5 is fair. family: what answers of the judge's own model family get from it against what other judges gave them; 0.5 is fair."`
+	N      int       `json:"n" doc:"Matches that the share rests on. Each counts at most once."`
+	Needed int       `json:"needed" doc:"Matches below which no share is over the limit."`
+	Share  *float64  `json:"share" doc:"0 to 1; null: there was nothing to measure."`
+	Low    float64   `json:"low" doc:"Of the 99.9 % interval of Wilson."`
+	High   float64   `json:"high"`
+	Limit  float64   `json:"limit" doc:"A rated league pauses when the whole interval is above it."`
+	Over   bool      `json:"over" doc:"The whole interval is above the limit."`
 }
 
 // RescoreReport is the result of scoring matches again.

@@ -327,6 +327,9 @@ func (t *tick) note(ctx context.Context, l arena.League, note arena.Note, next t
 		return nil
 	}
 	_, err := t.Store.UpdateLeague(ctx, l.Slug, func(stored *arena.League) error {
+		if stored.Status == arena.LeaguePaused { // meanwhile, perhaps with a note that says why
+			return nil
+		}
 		if stored.Note = note; stored.NextRunAt.Equal(l.NextRunAt) { // otherwise it was started by hand meanwhile
 			stored.NextRunAt = next
 		}

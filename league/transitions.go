@@ -57,6 +57,9 @@ func apply(l *arena.League, action arena.LeagueAction, at time.Time) error {
 		}
 		l.NextRunAt = at // the occurrence that the scheduler takes next
 	}
+	if l.Status == arena.LeaguePaused && l.Note.Code.OfJudge() {
+		l.JudgeSince, l.Note = at, arena.Note{} // its verdicts until now have had their consequence
+	}
 	l.Status = t.to
 	return nil
 }

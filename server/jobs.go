@@ -63,6 +63,7 @@ func (s *Server) jobs() []job {
 		// Often when matches are archived early, so that it happens about then.
 		{name: "archive", every: min(max(s.cfg.ArchiveAfter, time.Second), 30*time.Second), run: s.archive},
 		{name: "fit", every: time.Minute, run: (&fitter{store: s.store.Leagues, now: s.now, log: s.log, cooldown: map[string]time.Time{}}).run},
+		{name: "judges", every: judgesEvery, run: s.newJudgeWatch().run},
 		{name: "mail", every: time.Minute, run: func(ctx context.Context) error { return s.inBatches(ctx, time.Second, s.store.Messages.DropExpired) }},
 		{name: "people", every: time.Hour, run: func(ctx context.Context) error {
 			return errors.Join(

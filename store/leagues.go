@@ -30,6 +30,7 @@ var leagueTable = db.NewTable("leagues", "l",
 	db.Time("archived_at", func(l *arena.League) *time.Time { return &l.ArchivedAt }),
 	db.Int("removed_tasks", func(l *arena.League) *int { return &l.RemovedTasks }),
 	db.Int("corrected_tasks", func(l *arena.League) *int { return &l.CorrectedTasks }),
+	db.Time("judge_since", func(l *arena.League) *time.Time { return &l.JudgeSince }),
 	db.Computed(`(SELECT count(*) FROM entries e WHERE e.league = l.slug AND e.withdrawn_at = 0)`, func(l *arena.League) any { return &l.Agents }),
 )
 
@@ -37,7 +38,7 @@ var (
 	insertLeagues = db.NewInsert(leagueTable, "ON CONFLICT (slug) DO NOTHING")
 	updateLeagues = db.NewUpdate(leagueTable, []string{"slug"}, []string{
 		"title", "status", "settings", "entry", "schedule", "next_run_at", "note",
-		"description", "prize", "rules_text", "signup_until", "archived_at",
+		"description", "prize", "rules_text", "signup_until", "archived_at", "judge_since",
 	})
 )
 
@@ -104,8 +105,8 @@ func (s *Leagues) Leagues(ctx context.Context) ([]arena.League, error) {
 // UpdateLeague changes a league by apply, which gets the stored one and runs
 // inside the transaction, perhaps more than once; its error undoes the change
 // and comes back. What is written: title, texts, status, settings, entry rules,
-// deadline, archive, schedule, next run and note. The audit entries that audit returns about the
-// change are stored with it. Opponents that Settings.BuiltIn no longer names are
+// deadline, archive, schedule, next run, note and start of the judge's card. The audit entries that
+// audit returns about the change are stored with it. Opponents that Settings.BuiltIn no longer names are
 // withdrawn, and those that it names now are entered. invalid: its pack does not exist.
 func (s *Leagues) UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error) {
 	var after arena.League
