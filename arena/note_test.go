@@ -50,6 +50,21 @@ func TestNote_String(t *testing.T) {
 			arena.GameFailedNote("m_1", "nim.js:3:7: no: such move"), "the rules of the game failed in match m_1: nim.js:3:7: no: such move",
 			`{"match_id":"m_1","fault":"nim.js:3:7: no: such move"}`, arena.NoteGameFailed,
 		},
+		{
+			arena.JudgeNote(arena.JudgeMeasure{Name: arena.BiasOrder, N: 40, Low: 0.619, Limit: 0.5}),
+			"the judge contradicts itself when answers are swapped: at least 61 % of comparisons in 40 matches, the limit is 50 %",
+			`{"matches":40,"least_percent":61,"limit_percent":50}`, arena.NoteJudgeOrder,
+		},
+		{
+			arena.JudgeNote(arena.JudgeMeasure{Name: arena.BiasLength, N: 40, Low: 0.8, Limit: 0.75}),
+			"the judge prefers longer answers: they win at least 80 % of comparable comparisons in 40 matches, the limit is 75 %",
+			`{"matches":40,"least_percent":80,"limit_percent":75}`, arena.NoteJudgeLength,
+		},
+		{
+			arena.JudgeNote(arena.JudgeMeasure{Name: arena.BiasFamily, N: 40, Low: 0.65, Limit: 0.6}),
+			"the judge prefers answers of its own model family, compared with the other judges: a share of at least 65 % in 40 matches, 50 % is fair, the limit is 60 %",
+			`{"matches":40,"least_percent":65,"limit_percent":60}`, arena.NoteJudgeFamily,
+		},
 	} {
 		body, err := json.Marshal(tt.note.Params)
 		if tt.note.String() != tt.text || tt.note.Code != tt.code || string(body) != tt.params || err != nil {

@@ -35,10 +35,9 @@ type JudgeFacts struct {
 // another kind or version and ballots of agents that have left the panel do not count. A
 // judge that does not compare answers has no card.
 //
-// Each match counts once, with the mean of its comparisons. The variance of a number
-// between 0 and 1 is at most that of a coin with the same mean, so Wilson's interval with
-// the number of matches is wide enough, however much the comparisons of a match depend on
-// each other.
+// Each match counts once, with the mean of its comparisons, because they depend on each
+// other. The variance of a number between 0 and 1 is at most that of a coin with the same
+// mean, so Wilson's interval with the number of matches is wide enough.
 func JudgeCard(spec arena.JudgeSpec, verdicts []arena.Verdict, facts JudgeFacts) []arena.JudgeMeasure {
 	if !spec.Compares() {
 		return []arena.JudgeMeasure{}
@@ -166,24 +165,38 @@ func ownFamily(o opinion, all []opinion, family func(string) string) (difference
 }
 
 // matchMean is the mean over matches of the means of their comparisons.
-type matchMean struct {
-	sum     float64
-	matches int
-}
+type matchMean struct{ means []float64 }
+
+// manyMatches is the number of matches from which on their spread is known.
+const manyMatches = 30
 
 // add counts a match with n comparisons whose values have this sum.
 func (m *matchMean) add(sum float64, n int) {
 	if n > 0 {
-		m.sum += sum / float64(n)
-		m.matches++
+		m.means = append(m.means, sum/float64(n))
 	}
 }
 
+// measure returns the mean. With many matches the variance between them takes the place of
+// a coin's, as if there were more matches that differ as much as those of a coin.
 func (m *matchMean) measure(name arena.JudgeBias, limit float64) arena.JudgeMeasure {
-	if m.matches == 0 {
-		return measured(name, limit, 0, 0)
+	n := float64(len(m.means))
+	if n == 0 {
+		return measured(name, limit, 0, 0, 0)
 	}
-	return measured(name, limit, m.sum/float64(m.matches), float64(m.matches))
+	var sum, squares float64
+	for _, x := range m.means {
+		sum += x
+	}
+	mean := sum / n
+	for _, x := range m.means {
+		squares += (x - mean) * (x - mean)
+	}
+	effective := n
+	if coin, variance := mean*(1-mean), squares/(n-1); len(m.means) >= manyMatches && coin > 0 && variance > 0 {
+		effective = max(n, n*coin/variance)
+	}
+	return measured(name, limit, mean, n, effective)
 }
 
 // balance is a share that is taken on both sides of each pair, with the weights of Mantel
@@ -237,20 +250,21 @@ func (b *balance) measure(name arena.JudgeBias, limit float64) arena.JudgeMeasur
 		weights += w
 	}
 	if weights == 0 {
-		return measured(name, limit, 0, 0)
+		return measured(name, limit, 0, 0, 0)
 	}
-	return measured(name, limit, min(1, sum/weights), 4*weights)
+	return measured(name, limit, min(1, sum/weights), 4*weights, 4*weights)
 }
 
-// measured returns a line of a card: a share of n matches, of which none may be there.
-func measured(name arena.JudgeBias, limit, value, n float64) arena.JudgeMeasure {
+// measured returns a line of a card: a share of n matches, which may be none. Its interval
+// is that of an effective number of tosses of a coin.
+func measured(name arena.JudgeBias, limit, value, n, effective float64) arena.JudgeMeasure {
 	const z2 = cardQuantile * cardQuantile
 	m := arena.JudgeMeasure{
 		Name: name, N: int(n + 1e-9), High: 1, Limit: limit,
 		Needed: int(limit*z2/(1-limit)) + 1, // where the low end of a share of 1, n/(n+z²), exceeds the limit
 	}
 	if n > 0 {
-		s := arena.WilsonShare(value, n, cardQuantile)
+		s := arena.WilsonShare(value, effective, cardQuantile)
 		m.Share, m.Low, m.High, m.Over = &s.Share, s.Low, s.High, s.Low > limit
 	}
 	return m

@@ -31,7 +31,7 @@ func leagues(f *fixture) {
 
 	want := l
 	want.Title, want.Status, want.Schedule, want.Note, want.NextRunAt = "T", arena.LeagueRunning, "", arena.WaitsForAgentNote(2, "Ann"), time.Time{}
-	want.Description, want.Prize, want.RulesText, want.SignupUntil, want.ArchivedAt = "D", "P", "R", start, start.Add(time.Hour)
+	want.Description, want.Prize, want.RulesText, want.SignupUntil, want.ArchivedAt, want.JudgeSince = "D", "P", "R", start, start.Add(time.Hour), start.Add(time.Minute)
 	want.Settings.Rounds, want.Entry = 9, arena.EntryRules{Allow: []string{"ag_1"}}
 	after, err := f.Leagues.UpdateLeague(ctx, "trivia", func(stored *arena.League) error {
 		*stored = want
