@@ -261,15 +261,6 @@ func (h *matchHandlers) record(ctx context.Context, in *IDParam) (*output[record
 	return answer(signed)
 }
 
-// answersOf returns the answers of all rounds.
-func answersOf(rounds []visibility.ClosedRound) []arena.Answer {
-	var answers []arena.Answer
-	for _, r := range rounds {
-		answers = append(answers, r.Answers...)
-	}
-	return answers
-}
-
 type notationOutput struct {
 	ContentType string `header:"Content-Type"`
 	Disposition string `header:"Content-Disposition"`

@@ -36,7 +36,7 @@ type simulatedAgent struct {
 
 func newCardLeague(seed uint64) *cardLeague {
 	c := &cardLeague{
-		random: rand.New(rand.NewPCG(seed, 1)), lengths: map[string]int{}, //nolint:gosec // a simulation
+		random: rand.New(rand.NewPCG(seed, 1)), lengths: map[string]int{},
 		judges: map[string]string{"jg": "gpt", "jc": "claude", "jq": "qwen"},
 		spec:   arena.JudgeSpec{Kind: arena.JudgePanel, Agents: []string{"jc", "jg", "jq"}},
 		// Honest judges are imperfect.
@@ -238,7 +238,8 @@ func TestJudgeCard(t *testing.T) {
 			verdict(2, "v", flip...), verdict(2, "v", both("j", "a", "bb", "a")...), verdict(1, "v", flip...),
 		}, 0.75, -1, -1, [3]int{2, 0, 0}},
 		"another version, kind and juror": {[]arena.Verdict{
-			verdict(3, "v", both("j", "a", "bb", "a")...), verdict(2, "old", flip...), {MatchID: "m_1", Judge: arena.JudgeCrowd, Version: "v", Ballots: flip},
+			verdict(3, "v", both("j", "a", "bb", "a")...), verdict(2, "old", flip...),
+			{MatchID: "m_1", Judge: arena.JudgeCrowd, Version: "v", Ballots: flip},
 			verdict(0, "v", ballot("gone", "a", "bb", "a"), ballot("gone", "bb", "a", "bb")),
 		}, 0, -1, -1, [3]int{1, 0, 0}},
 		"the longer one wins": {[]arena.Verdict{
