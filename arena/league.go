@@ -336,6 +336,8 @@ type League struct {
 	// JudgeSince is when the league left a pause that its judge had caused. The judge's
 	// card counts verdicts from then on; zero: all.
 	JudgeSince time.Time
+
+	Audit *AuditReport // the newest; nil: never audited
 }
 
 // The longest texts of a league, in characters.

@@ -31,6 +31,7 @@ var leagueTable = db.NewTable("leagues", "l",
 	db.Int("removed_tasks", func(l *arena.League) *int { return &l.RemovedTasks }),
 	db.Int("corrected_tasks", func(l *arena.League) *int { return &l.CorrectedTasks }),
 	db.Time("judge_since", func(l *arena.League) *time.Time { return &l.JudgeSince }),
+	db.JSON("audit", func(l *arena.League) **arena.AuditReport { return &l.Audit }),
 	db.Computed(`(SELECT count(*) FROM entries e WHERE e.league = l.slug AND e.withdrawn_at = 0)`, func(l *arena.League) any { return &l.Agents }),
 )
 
@@ -181,6 +182,22 @@ func enterBuiltIn(ctx context.Context, tx *db.Tx, league string, g arena.Agent, 
 		}
 	}
 	return enter(ctx, tx, league, g.ID, at)
+}
+
+// SaveAudit stores the report of an audit as the newest of a league, with the audit
+// entries about it.
+func (s *Leagues) SaveAudit(ctx context.Context, slug string, report arena.AuditReport, audit ...arena.AuditEntry) error {
+	err := s.write(ctx, leagueKey(slug), func(ctx context.Context, tx *db.Tx) error {
+		n, err := db.Exec(ctx, tx, `UPDATE leagues SET audit = $1 WHERE slug = $2`, db.Encode(report), slug)
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			return notFound("league", slug)
+		}
+		return base.InsertAudit(ctx, tx, audit...)
+	})
+	return s.wrap(err, "store the audit of league %s", slug)
 }
 
 // DeleteLeague deletes a league that never had a match, with its entries and

@@ -167,6 +167,8 @@ func TestMigrations_frozen(t *testing.T) {
 		"sqlite/00057_guesses.sql":            "1e9b0be10cbb7542c70fc6f4df306a88d9583cad5b7d6aec149d2d32a9b2e8de",
 		"sqlite/00058_fit_board.sql":          "48a3fbdc9de91396987a3b500fe5c2cfb44d83fcf210bdf362afee5dc10502d2",
 		"postgres/00058_fit_board.sql":        "1fe0fbee78a2f06a258052bc41471e39c41a2d49a53ce3bb3bf961ac01bee30d",
+		"postgres/00060_league_audit.sql":     "dde036fe7b884befc5b5455ba813628432115e2eb174b3957ebdf90257bb86a7",
+		"sqlite/00060_league_audit.sql":       "4a4f8643811da26e196d628729ab5b407ae1cb5c6afb1cf84afc53925583bc45",
 		"postgres/00062_judge_since.sql":      "84a7de5ee57fc78780c67b19b8be1aa36986aa69edf63e68de90570fbead460d",
 		"sqlite/00062_judge_since.sql":        "68505acac9e2d381cf35449e287136198beb662371311696973791214c10ebb4",
 	}

@@ -41,7 +41,7 @@ func services() []string {
 
 // rules are pure: they do no I/O and read no clock.
 func rules() []string {
-	return []string{"league/format", "league/game", "league/matching", "league/pack", "league/schedule", "league/settings", "record", "scoring", "visibility/mode", "visibility/seal", "internal/plaintext"}
+	return []string{"league/format", "league/audit", "league/game", "league/matching", "league/pack", "league/schedule", "league/settings", "record", "scoring", "visibility/mode", "visibility/seal", "internal/plaintext"}
 }
 
 // homes lists the packages that may import a library. A library that is missing

@@ -1,0 +1,62 @@
+package arena
+
+import "time"
+
+// AuditReport is the result of an audit of a league: cheats that played on a copy
+// of it, and what the text of its tasks gives away (docs/leagues.md, "Audit").
+type AuditReport struct {
+	At       time.Time      `json:"at"`
+	Cheats   []AuditedCheat `json:"cheats"`
+	Findings []AuditFinding `json:"findings"`
+}
+
+// AuditedCheat is one cheat of an audit against chance. Low and High are the 95 %
+// interval of Share.
+type AuditedCheat struct {
+	Name   string  `json:"name" doc:"silence, constant, first_option, echo, injection, copier, clones or late."`
+	Tried  int     `json:"tried" doc:"Rounds, or matches of clones, that it played; 0: it was not tried, because a copy of the league has no such judge."`
+	Share  float64 `json:"share" doc:"Of them, what it got by the cheat, 0 to 1."`
+	Chance float64 `json:"chance" doc:"The share that chance gives, 0 to 1."`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	Passed bool    `json:"passed" doc:"It was tried, and did not get more than chance gives."`
+}
+
+// AuditFinding is a property of a league's tasks or settings that lets agents guess
+// or read answers. It names tasks by their numbers, and no answer.
+type AuditFinding struct {
+	Kind    string  `json:"kind" doc:"first_option, last_option, longest_option, shortest_option, option_position, answer_in_question, duplicates or short_delay."`
+	Tasks   int     `json:"tasks" doc:"That have the property."`
+	Of      int     `json:"of" doc:"Tasks that could have it."`
+	Chance  float64 `json:"chance" doc:"The share of them that chance gives, 0 to 1."`
+	Numbers []int   `json:"numbers,omitempty" doc:"The first of the tasks, from 1, where the property belongs to single tasks."`
+}
+
+// Names of AuditedCheat.
+const (
+	CheatSilence   = "silence"
+	CheatConstant  = "constant"
+	CheatFirst     = "first_option"
+	CheatEcho      = "echo"
+	CheatInjection = "injection"
+	CheatCopier    = "copier"
+	CheatClones    = "clones"
+	CheatLate      = "late"
+)
+
+// Cheats returns the names of the cheats of an audit, in the order of a report.
+func Cheats() []string {
+	return []string{CheatSilence, CheatConstant, CheatFirst, CheatEcho, CheatInjection, CheatCopier, CheatClones, CheatLate}
+}
+
+// Kinds of AuditFinding.
+const (
+	FoundFirst     = "first_option"
+	FoundLast      = "last_option"
+	FoundLongest   = "longest_option"
+	FoundShortest  = "shortest_option"
+	FoundPosition  = "option_position"
+	FoundContained = "answer_in_question"
+	FoundDuplicate = "duplicates"
+	FoundDelay     = "short_delay"
+)
