@@ -83,7 +83,7 @@ func TestAPI_anyOrigin(t *testing.T) {
 		"list-agents": true, "list-marks": true, "get-agent": true, "get-agent-conformance": true, "get-agent-badge": true, "list-agent-ratings": true, "list-agent-matches": true,
 		"list-agent-uptime": true, "list-agent-opponents": true, "get-agent-calibration": true, "get-agent-outcomes": true, "list-agent-losses": true, "list-agent-topics": true, "get-agent-calendar": true, "get-agent-feed": true, "get-league-calendar": true, "get-league-feed": true,
 		"list-leagues": true, "get-league": true, "list-standings": true, "export-league": true, "compare-agents": true, "list-league-rounds": true, "list-seasons": true, "get-season": true, "get-season-card": true,
-		"get-judge": true, "list-league-matches": true, "list-games": true, "get-game": true, "get-lobby": true, "list-guesses": true, "get-recap": true,
+		"get-judge": true, "get-audit": true, "list-league-matches": true, "list-games": true, "get-game": true, "get-lobby": true, "list-guesses": true, "get-recap": true,
 		"list-matches": true, "get-match": true, "list-verdicts": true, "get-ballot": true, "list-match-events": true, "list-match-rounds": true, "get-match-record": true,
 		"get-match-notation": true, "get-match-card": true, "watch": true,
 		"get-jwks": true, "get-catalog": true, "get-openapi": true, "get-docs": true, "get-skill": true, "get-llms": true, "list-sdks": true, "get-install-script": true, "get-program": true, "get-program-checksum": true,

@@ -271,6 +271,7 @@ type leagueView struct {
 	BuiltIn          []string           `json:"built_in,omitempty" doc:"Opponents that come with the program and play in it."`
 	CorrectedTasks   int                `json:"corrected_tasks,omitempty" doc:"Questions whose answer was corrected after its matches had used them. Their rounds were judged again; brackets, eliminations and finished seasons stay."`
 	RemovedTasks     int                `json:"removed_tasks,omitempty" doc:"Questions removed from its pack after its matches had used them. Their rounds are void; eliminations and finished seasons stay."`
+	Audit            *auditSummary      `json:"audit,omitempty" doc:"The newest audit; absent: there was none. All of it: GET /v1/leagues/{slug}/audit."`
 }
 
 func viewLeague(l arena.League) leagueView {
@@ -295,6 +296,30 @@ func viewLeague(l arena.League) leagueView {
 	}
 	if s.Debate != nil {
 		v.Debate = &debateBody{Turns: s.Debate.Turns}
+	}
+	if l.Audit != nil {
+		v.Audit = summaryOf(*l.Audit)
+	}
+	return v
+}
+
+// auditSummary is what the page of a league says of an audit.
+type auditSummary struct {
+	At       jsonTime `json:"at"`
+	Passed   int      `json:"passed" doc:"Cheats that got no more than chance gives."`
+	Tried    int      `json:"tried" doc:"Cheats."`
+	Findings int      `json:"findings" doc:"What the questions or settings give away."`
+}
+
+func summaryOf(r arena.AuditReport) *auditSummary {
+	v := &auditSummary{At: jsonTime(r.At), Findings: len(r.Findings)}
+	for _, c := range r.Cheats {
+		if c.Tried > 0 {
+			v.Tried++
+		}
+		if c.Passed {
+			v.Passed++
+		}
 	}
 	return v
 }

@@ -28,6 +28,7 @@ type Leagues interface {
 	Enter(ctx context.Context, caller arena.Caller, slug, agentID, password string) error
 	Withdraw(ctx context.Context, caller arena.Caller, slug, agentID string) error
 	Delete(ctx context.Context, caller arena.Caller, slug string) error
+	Audit(ctx context.Context, caller arena.Caller, slug string) (arena.AuditReport, error)
 	ImportPack(ctx context.Context, caller arena.Caller, in arena.PackImport) (arena.Pack, arena.PackContents, error)
 	CheckPack(caller arena.Caller, in arena.PackImport) (found arena.PackContents, problem string, err error)
 	RenamePack(ctx context.Context, caller arena.Caller, id, name string) (arena.Pack, error)
@@ -102,6 +103,36 @@ func (h *leagueHandlers) update(ctx context.Context, in *updateLeagueInput) (*ou
 
 func (h *leagueHandlers) remove(ctx context.Context, in *SlugParam) (*empty, error) {
 	return &empty{}, h.leagues.Delete(ctx, callerOf(ctx), in.Slug)
+}
+
+// leagueAuditView is an audit of a league.
+type leagueAuditView struct {
+	At       *jsonTime            `json:"at" doc:"null: the league was never audited."`
+	Cheats   []arena.AuditedCheat `json:"cheats" nullable:"false"`
+	Findings []arena.AuditFinding `json:"findings" nullable:"false"`
+}
+
+func viewAudit(r arena.AuditReport) leagueAuditView {
+	return leagueAuditView{At: optionalTime(r.At), Cheats: orEmpty(r.Cheats), Findings: orEmpty(r.Findings)}
+}
+
+func (h *leagueHandlers) audit(ctx context.Context, in *SlugParam) (*output[leagueAuditView], error) {
+	r, err := h.leagues.Audit(ctx, callerOf(ctx), in.Slug)
+	if err != nil {
+		return nil, err
+	}
+	return answer(viewAudit(r))
+}
+
+func (h *leagueHandlers) getAudit(ctx context.Context, in *SlugParam) (*output[leagueAuditView], error) {
+	l, err := h.rows.Leagues.League(ctx, in.Slug)
+	if err != nil {
+		return nil, err
+	}
+	if l.Audit == nil {
+		l.Audit = &arena.AuditReport{}
+	}
+	return answer(viewAudit(*l.Audit))
 }
 
 // deadlineInput is a time that may be null. It distinguishes null from a missing

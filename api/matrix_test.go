@@ -97,7 +97,7 @@ func matrix() map[string]answers {
 
 		"list-leagues": open(200), "create-league": admins(201), "get-league": open(200), "update-league": organized(200),
 		"list-standings": open(200), "export-league": open(200), "compare-agents": open(200), "list-league-rounds": open(200), "list-seasons": open(200), "get-season": open(404), "get-season-card": open(404),
-		"get-judge": open(200), "list-league-matches": open(200), "rescore-league": organized(200),
+		"get-judge": open(200), "get-audit": open(200), "audit-league": organized(200), "list-league-matches": open(200), "rescore-league": organized(200),
 		"open-league": organized(200), "start-league": organized(200), "start-league-now": organized(200), "pause-league": organized(200), "resume-league": organized(200),
 		"archive-league": organized(200), "unarchive-league": organized(200), "delete-league": admins(204),
 		"freeze-league": organized(200), "finish-league": organized(200), "enter-league": mineOrOrganized(204), "enter-agents": {401, 200, 200, 200, 401, 200, 200, 403}, "withdraw-from-league": mineOrOrganized(204),

@@ -148,6 +148,8 @@ func routes() []route {
 		{get, "/v1/leagues/{slug}/seasons/{season}", scopePublic, 200, "get-season", tagLeagues, "One season with its table and pairings", handleDear(seasons, (*seasonHandlers).get), nil},
 		{get, "/v1/leagues/{slug}/seasons/{season}/card.png", scopePublic, 200, "get-season-card", tagLeagues, "A picture of its podium, for previews of links", handleDear(seasons, (*seasonHandlers).card), describePNG},
 		{get, "/v1/leagues/{slug}/judge", scopePublic, 200, "get-judge", tagLeagues, "How far its judge can be trusted", handleOn(judges, (*judgeHandlers).get), nil},
+		{post, "/v1/leagues/{slug}/audit", scopeOrganize, 200, "audit-league", tagLeagues, "Have cheats play on a copy of the league, and publish what they got", handleOn(leagues, (*leagueHandlers).audit), nil},
+		{get, "/v1/leagues/{slug}/audit", scopePublic, 200, "get-audit", tagLeagues, "The newest audit: each cheat against chance, and what the questions give away", handleOn(leagues, (*leagueHandlers).getAudit), nil},
 		{get, "/v1/leagues/{slug}/matches", scopePublic, 200, "list-league-matches", tagLeagues, "Matches of a league, newest first", handleOn(leagues, (*leagueHandlers).listMatches), nil},
 		{post, "/v1/leagues/{slug}/rescore", scopeOrganize, 200, "rescore-league", tagLeagues, "Judge all its finished matches again", handleOn(matches, (*matchHandlers).rescoreLeague), nil},
 		{post, "/v1/leagues/{slug}/open", scopeOrganize, 200, "open-league", tagLeagues, "Let agents enter", leagueAction(arena.OpenLeague), nil},

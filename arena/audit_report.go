@@ -29,7 +29,7 @@ type AuditFinding struct {
 	Tasks   int     `json:"tasks" doc:"That have the property."`
 	Of      int     `json:"of" doc:"Tasks that could have it."`
 	Chance  float64 `json:"chance" doc:"The share of them that chance gives, 0 to 1."`
-	Numbers []int   `json:"numbers,omitempty" doc:"The first of the tasks, from 1, where the property belongs to single tasks."`
+	Numbers []int   `json:"numbers,omitempty" doc:"The first of the tasks, by their numbers in the pack, where the property belongs to single tasks."`
 }
 
 // Names of AuditedCheat.

@@ -3,6 +3,7 @@ package league
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -25,11 +26,17 @@ type ServiceOptions struct {
 	// Document returns a league as audit entries show it, without secrets. It is a
 	// parameter because entries show the view of the API, which imports this package.
 	Document func(arena.League) any
-	Now      func() time.Time
+	// Cheats has the cheats of an audit play on a copy of a league with these settings
+	// and tasks, of which there is at least one.
+	Cheats func(ctx context.Context, of arena.Settings, tasks []arena.Task) ([]arena.AuditedCheat, error)
+	Now    func() time.Time
 }
 
 // Service is the service for leagues, their entries, packs of tasks and games.
-type Service struct{ o ServiceOptions }
+type Service struct {
+	o        ServiceOptions
+	auditing sync.Mutex // held while an audit plays
+}
 
 // NewService makes a Service.
 func NewService(o ServiceOptions) *Service {

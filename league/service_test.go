@@ -1,6 +1,7 @@
 package league_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -49,6 +50,9 @@ func officeOptions(t *testing.T, s *store.Store, e *league.Entries) league.Servi
 	}
 	return league.ServiceOptions{
 		Store: s, Entries: e, Games: games, Now: func() time.Time { return noon },
+		Cheats: func(_ context.Context, _ arena.Settings, tasks []arena.Task) ([]arena.AuditedCheat, error) {
+			return []arena.AuditedCheat{{Name: arena.CheatEcho, Tried: len(tasks), Passed: true}}, nil
+		},
 		Document: func(l arena.League) any { return fmt.Sprint(l.Slug, " ", l.Status, " ", l.Title) },
 	}
 }

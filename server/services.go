@@ -115,6 +115,9 @@ func (s *Server) newServices(ctx context.Context, out *outbound, quotas *quota.S
 	}
 	v.leagues = league.NewService(league.ServiceOptions{
 		Store: s.store, Entries: v.entries, Games: s.games, HasModel: s.cfg.JudgeURL != nil, Document: api.LeagueDocument, Now: s.now,
+		Cheats: func(ctx context.Context, of arena.Settings, tasks []arena.Task) ([]arena.AuditedCheat, error) {
+			return s.audited(ctx, of, tasks, nil)
+		},
 	})
 	s.scheduler = league.NewScheduler(league.Options{
 		Store: league.NewRows(s.store), Matches: v.matches, GroupBy: s.cfg.GroupOwnersBy, Now: s.now, Rand: secretSource{}, Logger: s.log,

@@ -57,6 +57,7 @@ type commands struct {
 	Demo    DemoCmd    `cmd:"" group:"run" help:"Run a whole arena on this machine: leagues, demo agents, live matches."`
 	Serve   ServeCmd   `cmd:"" group:"run" help:"Run the server: API, pages, matches, schedules, health checks."`
 	Admin   AdminCmd   `cmd:"" group:"run" help:"Run leagues, matches, agents, packs and ratings through the API."`
+	Audit   AuditCmd   `cmd:"" group:"run" help:"Have cheats play on a copy of a league, and publish what they got."`
 	Migrate MigrateCmd `cmd:"" group:"run" help:"Bring the database to the schema of this version."`
 	Backup  BackupCmd  `cmd:"" group:"run" help:"Copy the whole arena to a file, a folder or a bucket, while servers run."`
 	Restore RestoreCmd `cmd:"" group:"run" help:"Fill an empty database from a backup."`

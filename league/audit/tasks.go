@@ -165,7 +165,7 @@ func position(tasks []arena.Task) (f arena.AuditFinding, found bool) {
 	return f, false
 }
 
-// duplicates reports tasks that repeat an earlier one.
+// duplicates reports tasks that repeat an earlier one, by their indexes.
 func duplicates(tasks []arena.Task) (f arena.AuditFinding, found bool) {
 	f = arena.AuditFinding{Kind: arena.FoundDuplicate, Of: len(tasks)}
 	seen := map[string]bool{}
@@ -178,7 +178,7 @@ func duplicates(tasks []arena.Task) (f arena.AuditFinding, found bool) {
 		key := spaced(t.Description) + "\x00" + strings.Join(options, "\x00")
 		if seen[key] {
 			if f.Tasks++; len(f.Numbers) < mostNumbers {
-				f.Numbers = append(f.Numbers, i+1)
+				f.Numbers = append(f.Numbers, i)
 			}
 		}
 		seen[key] = true
