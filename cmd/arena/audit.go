@@ -27,7 +27,7 @@ func (c *AuditCmd) Help() string {
 first option, an echo of the question, an injection, a copier of everything public, clones
 that lose on purpose, and answers after the limit. It compares each with chance, looks for
 answers that the text of the questions gives away, and publishes the report on the page of
-the league. No match and no rating of the league changes. It takes about half a minute; a
+the league. No match and no rating of the league changes. It takes less than a minute; a
 language model that judges is asked 40 times. Exits with 1 if a cheat succeeded or
 something was found.
 

@@ -1,5 +1,5 @@
 import { url } from '$lib/api/client';
-import type { Agent, League, List, Match, MatchStatus } from '$lib/api/contract';
+import type { Agent, League, LeagueAudit, List, Match, MatchStatus } from '$lib/api/contract';
 import type { components } from '$lib/api/schema';
 import { bytes } from '$lib/console/api';
 import { admin } from './session';
@@ -59,6 +59,8 @@ export const enter = (slug: string, agents: readonly string[], password: string)
   );
 export const withdraw = (slug: string, agentId: string) => admin.call<void>('DELETE', `/v1/leagues/${id(slug)}/entries/${id(agentId)}`);
 export const createLeague = (body: LeagueBody) => admin.call<League>('POST', '/v1/leagues', body);
+/** Have cheats play on a copy of a league; it takes a while. */
+export const auditLeague = (slug: string) => admin.call<LeagueAudit>('POST', `/v1/leagues/${id(slug)}/audit`);
 export const move = (slug: string, what: Move) => admin.call<League>('POST', `/v1/leagues/${id(slug)}/${what}`);
 
 /** A month such as 2026-11; the present one when empty. */

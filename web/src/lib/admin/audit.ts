@@ -8,7 +8,16 @@ import type { AuditEntry } from './api';
 export const KINDS: Readonly<Record<'leagues' | 'matches' | 'agents' | 'packs' | 'games' | 'people' | 'arena', readonly string[]>> = {
   leagues: [
     ...['create-league', 'update-league', 'delete-league', 'open-league', 'start-league', 'start-now-league', 'pause-league'],
-    ...['resume-league', 'freeze-league', 'finish-league', 'archive-league', 'unarchive-league', 'enter-league', 'withdraw-from-league'],
+    ...[
+      'resume-league',
+      'freeze-league',
+      'finish-league',
+      'archive-league',
+      'unarchive-league',
+      'enter-league',
+      'withdraw-from-league',
+      'audit-league',
+    ],
     'rescore-league',
   ],
   matches: ['create-match', 'challenge', 'cancel-match', 'void-match', 'rescore-match', 'hide-answer'],

@@ -7,6 +7,7 @@ import type {
   FirstMovers,
   Judge,
   League,
+  LeagueAudit,
   List,
   Lobby,
   Loss,
@@ -59,6 +60,7 @@ export const seasons = (slug: string, cursor: string, signal?: AbortSignal) =>
   get<List<Season>>(`/v1/leagues/${id(slug)}/seasons`, { cursor: cursor || undefined }, signal);
 export const season = (slug: string, no: number, signal?: AbortSignal) =>
   get<WholeSeason>(`/v1/leagues/${id(slug)}/seasons/${no}`, {}, signal);
+export const audit = (slug: string, signal?: AbortSignal) => get<LeagueAudit>(`/v1/leagues/${id(slug)}/audit`, {}, signal);
 export const judge = (slug: string, signal?: AbortSignal) => get<Judge>(`/v1/leagues/${id(slug)}/judge`, {}, signal);
 /** The matches of a league that its page shows: live, to come, finished. */
 export const leagueMatches = async (slug: string, signal?: AbortSignal): Promise<Match[]> => {

@@ -12,6 +12,7 @@ export type AgentRating = Schemas['AgentRating'];
 export type Conformance = NonNullable<Agent['conformance']>;
 export type ConformanceReport = Schemas['ConformanceReport'];
 export type League = Schemas['League'];
+export type LeagueAudit = Schemas['LeagueAudit'];
 export type Lobby = Schemas['Lobby'];
 /** position: where a game stands, by the newest event of its match. */
 export type Match = Schemas['Match'] & { position?: unknown; current_round?: { state?: unknown } };
