@@ -107,7 +107,7 @@ func (h *leagueHandlers) remove(ctx context.Context, in *SlugParam) (*empty, err
 
 // leagueAuditView is an audit of a league.
 type leagueAuditView struct {
-	At       *jsonTime            `json:"at" doc:"null: the league was never audited."`
+	At       *jsonTime            `json:"at,omitempty" doc:"Absent: the league was never audited."`
 	Cheats   []arena.AuditedCheat `json:"cheats" nullable:"false"`
 	Findings []arena.AuditFinding `json:"findings" nullable:"false"`
 }
