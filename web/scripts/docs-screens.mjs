@@ -36,6 +36,9 @@ async function live(league) {
 const best = (await get('/v1/leagues/trivia/standings')).items[0];
 await take('lobby', 'dark', '/', seen('[data-testid="lobby"][data-ready="true"] [data-testid="stage"] .side'));
 await take('league', 'light', '/l/trivia', seen('[data-testid="standings"]'));
-await take('agent', 'dark', `/a/${best.agent_id}`, seen('.uplot, [data-testid="rating-graph"]'));
+await take('agent', 'dark', `/a/${best.agent_id}`, async (page) => {
+  await seen('.uplot, [data-testid="rating-graph"]')(page);
+  await page.waitForLoadState('networkidle'); // the parts beside it
+});
 await take('arena', 'dark', await live('last-one-standing'), seen('[data-testid="tile"][data-state="right"]:not(.placed)'));
 await browser.close();
