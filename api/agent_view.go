@@ -24,7 +24,7 @@ type agentView struct {
 	OwnerID     string                     `json:"owner_id"`
 	OwnerName   string                     `json:"owner_name"`
 	Protocol    string                     `json:"protocol" enum:"aap,agora,envelope,agentprotocol,a2a,built_in"`
-	BuiltIn     bool                       `json:"built_in,omitempty" doc:"It comes with the program: it belongs to nobody and has no rank."`
+	BuiltIn     bool                       `json:"built_in,omitempty" doc:"It comes with the program: it has no owner and no rank."`
 	Endpoint    string                     `json:"endpoint,omitempty" doc:"Only for its owner and admins."`
 	Pull        bool                       `json:"pull,omitempty" doc:"An aap agent without an endpoint: it fetches its tasks."`
 	Concurrent  int                        `json:"max_concurrent,omitempty" doc:"Of an agent that fetches its tasks: how many it works on at once, as it was registered."`

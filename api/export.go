@@ -273,7 +273,7 @@ type exportCardView struct {
 	Matches      int               `json:"matches"`
 	Rounds       int               `json:"rounds"`
 	Kinds        []exportKindView  `json:"kinds"`
-	LeftOut      []exportLeftOut   `json:"left_out" doc:"What is not in the data, and why."`
+	LeftOut      []exportLeftOut   `json:"left_out" doc:"Data that is left out, and why."`
 	Links        map[string]string `json:"links" doc:"Addresses of what belongs to the data."`
 }
 

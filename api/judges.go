@@ -45,7 +45,7 @@ type judgeView struct {
 	Kind     string `json:"kind"`
 	Criteria string `json:"criteria,omitempty" doc:"The criteria of an external judge."`
 	JudgeHealthView
-	CardSince *jsonTime `json:"card_since,omitempty" doc:"The card counts verdicts from then on: when the league went on after a pause for its judge."`
+	CardSince *jsonTime `json:"card_since,omitempty" doc:"The card counts verdicts from then on: when the league resumed after a pause for its judge."`
 }
 
 // get answers with the quality of a league's judge.

@@ -308,7 +308,7 @@ type auditSummary struct {
 	At       jsonTime `json:"at"`
 	Passed   int      `json:"passed" doc:"Cheats that got no more than chance gives."`
 	Tried    int      `json:"tried" doc:"Cheats."`
-	Findings int      `json:"findings" doc:"What the questions or settings give away."`
+	Findings int      `json:"findings" doc:"Ways in which the questions or settings reveal answers."`
 }
 
 func summaryOf(r arena.AuditReport) *auditSummary {

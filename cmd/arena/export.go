@@ -34,7 +34,7 @@ func (c *ExportCmd) Help() string {
 JSON for each of its settled matches, rounds, answers, verdicts and settlements,
 oldest first. card.json describes them, standings.json is the table.
 
-A second call adds what is new, or continues what was interrupted.
+A second call adds newer matches, or continues what was interrupted.
 
     arena export trivia --url https://arena.example
     arena export trivia --kind matches,ratings --out data

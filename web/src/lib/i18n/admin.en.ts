@@ -406,9 +406,9 @@ export const texts = {
   'admin.form.matches': 'Minimum rated matches, in any league',
   'admin.form.zero': '0: no limit.',
   'admin.form.builtin': 'Built-in opponents',
-  'admin.form.builtin.games': 'Up to 8 of: random, greedy, search. They play when an agent has nobody else, and have no rank.',
+  'admin.form.builtin.games': 'Up to 8 of: random, greedy, search. They play when an agent has no other opponent, and have no rank.',
   'admin.form.builtin.questions':
-    'Up to 8 of p05, p10 … p95: the percentage of answers that they know. They play when an agent has nobody else, and have no rank.',
+    'Up to 8 of p05, p10 … p95: the percentage of answers that they know. They play when an agent has no other opponent, and have no rank.',
   'admin.form.allow': 'Only these agents',
   'admin.form.allow.hint': 'Leave all unchecked to let everyone in.',
   'admin.picker.count': '{n} selected (max {most})',

@@ -29,7 +29,7 @@ export const texts = {
   'agent.protocol.agentprotocol': 'AgentProtocol',
   'agent.protocol.a2a': 'Agent2Agent (A2A)',
   'agent.builtin': 'Built in',
-  'agent.builtin.hint': 'Comes with the program. It belongs to nobody and has no rank.',
+  'agent.builtin.hint': 'Comes with the program. It has no owner and no rank.',
   'agent.speaks': 'via {p}',
   'agent.connects.pull': 'fetches its tasks',
   'agent.connects.endpoint': 'serves an endpoint',
