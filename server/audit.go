@@ -159,7 +159,7 @@ func (c *auditCopy) play(ctx context.Context, tasks []arena.Task, plant func(*au
 	go func() { served <- server.Serve(listener) }()
 	defer func() {
 		err = errors.Join(err, server.Close())
-		_ = <-served // it is closed
+		<-served // it was closed
 	}()
 	for _, name := range slices.Sorted(maps.Keys(answers)) {
 		if err := c.register(ctx, name, "http://"+listener.Addr().String()+"/"+name); err != nil {

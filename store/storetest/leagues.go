@@ -74,10 +74,10 @@ func builtIn(f *fixture) {
 	random, greedy, known := kind("random"), kind("greedy"), kind("p60")
 	f.agent(random.Name) // somebody was quicker
 	l := f.league("four")
-	name := func(slug string, names ...string) arena.League {
-		return must(f.Leagues.UpdateLeague(ctx, slug, func(l *arena.League) error { l.Settings.BuiltIn = names; return nil }))(f)
+	name := func(names ...string) arena.League {
+		return must(f.Leagues.UpdateLeague(ctx, "four", func(l *arena.League) error { l.Settings.BuiltIn = names; return nil }))(f)
 	}
-	f.equal(2, name("four", "random", "greedy").Agents)
+	f.equal(2, name("random", "greedy").Agents)
 	l.Slug, l.Settings.BuiltIn = "sums", []string{"p60", "random"}
 	f.ok(f.Leagues.CreateLeague(ctx, l))
 	f.equal(2, must(f.Leagues.League(ctx, "sums"))(f).Agents)
@@ -89,11 +89,11 @@ func builtIn(f *fixture) {
 	f.ok(err)
 	f.equal(1, len(owners))
 
-	f.equal(1, name("four", "greedy").Agents)
+	f.equal(1, name("greedy").Agents)
 	f.equal([]string{"sums"}, must(f.Agents.Agent(ctx, random.ID))(f).Leagues)
-	f.equal(0, name("four").Agents)
+	f.equal(0, name().Agents)
 	f.equal(0, len(must(f.Agents.Agent(ctx, greedy.ID))(f).Leagues))
-	f.equal(2, name("four", "greedy", "random").Agents)
+	f.equal(2, name("greedy", "random").Agents)
 	f.equal([]string{"sums"}, must(f.Agents.Agent(ctx, known.ID))(f).Leagues)
 
 	rows := must(f.Leagues.Standings(ctx, "sums", start))(f)
