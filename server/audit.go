@@ -159,7 +159,9 @@ func (c *auditCopy) play(ctx context.Context, tasks []arena.Task, plant func(*au
 	go func() { served <- server.Serve(listener) }()
 	defer func() {
 		err = errors.Join(err, server.Close())
-		<-served // it was closed
+		if failed := <-served; !errors.Is(failed, http.ErrServerClosed) {
+			err = errors.Join(err, failed)
+		}
 	}()
 	for _, name := range slices.Sorted(maps.Keys(answers)) {
 		if err := c.register(ctx, name, "http://"+listener.Addr().String()+"/"+name); err != nil {
