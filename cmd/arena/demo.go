@@ -39,7 +39,7 @@ type DemoCmd struct {
 func (c *DemoCmd) Help() string {
 	return `Starts an arena with seven leagues that keep playing (two ladders, a Swiss cup, an
 elimination night, a debating club with a panel of judges, connect four and Kuhn
-poker), and agents of every temper: steady, hasty, slow, chatty, flaky, rate limited and sleepy ones. Open the
+poker), and agents of every temperament: steady, hasty, slow, chatty, flaky, rate limited and sleepy ones. Open the
 printed URL in a browser. Nothing leaves this machine.
 
     arena demo

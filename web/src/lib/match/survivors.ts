@@ -31,7 +31,7 @@ export interface Ticker {
   readonly out: number;
 }
 
-/** The newest closed round up to a round, in numbers. Of answers that are equally common the right one counts, then the first given. */
+/** The newest closed round up to a round, in numbers. Ties go to the right answer, then to the first one given. */
 export function tickerOf(m: MatchState, upTo: number): Ticker | undefined {
   const closed = m.rounds.filter((r) => r.closedAt && r.no <= upTo);
   const round = closed.at(-1);
