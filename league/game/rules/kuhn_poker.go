@@ -200,7 +200,7 @@ func (s *kuhn) public() Cards {
 	for player := range 2 {
 		h := Hand{Player: player, Cards: []string{"?"}, Chips: s.net(player), Bet: 1}
 		if s.over() {
-			h.Cards, h.Bet = []string{}, 0
+			h.Cards, h.Bet = s.shown(player), 0
 		}
 		c.Hands = append(c.Hands, h)
 	}
@@ -224,6 +224,16 @@ func (s *kuhn) public() Cards {
 		c.Caption = fmt.Sprintf("Hand %d of %d: %s", c.Hand, s.Hands, strings.Join(s.Actions, ", "))
 	}
 	return c
+}
+
+// shown returns the card of a player as the last hand left it: open after a showdown.
+func (s *kuhn) shown(player int) []string {
+	for _, said := range s.Past[len(s.Past)-1] {
+		if card, is := strings.CutPrefix(said.Text, "card "); is && said.Player == player {
+			return []string{card}
+		}
+	}
+	return []string{"?"}
 }
 
 // net returns the chips that a player has won in earlier hands.

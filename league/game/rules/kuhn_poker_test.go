@@ -110,3 +110,23 @@ func TestKuhnPoker_showsBets(t *testing.T) {
 		}
 	}
 }
+
+// The table keeps the last hand: its cards are open after a showdown only.
+func TestKuhnPoker_keepsTheLastHand(t *testing.T) {
+	t.Parallel()
+	for moves, open := range map[string]bool{"check check": true, "bet call": true, "bet fold": false} {
+		p := begin(t, rules.KuhnPoker(), rules.Start{Players: 2, Options: map[string]int{"hands": 1}})
+		for player, move := range strings.Fields(moves) {
+			p.apply(t, []rules.Move{{Player: player, Move: move}})
+		}
+		var c rules.Cards
+		if err := json.Unmarshal(p.position(t).Public, &c); err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range c.Hands {
+			if len(h.Cards) != 1 || (h.Cards[0] != "?") != open {
+				t.Errorf("after %s player %d shows %q", moves, h.Player, h.Cards)
+			}
+		}
+	}
+}
