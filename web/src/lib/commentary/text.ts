@@ -1,11 +1,13 @@
 import { duration, isolated, percent, scoreline } from '../format';
-import { tx, words } from '../i18n';
+import { t, tx, words } from '../i18n';
 import '../i18n/commentary.en';
 import type { Line } from './commentary';
 
 /** Characters that change the direction of the text around them. */
 const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const NAME_MAX = 28;
+/** Rules about answers: their line names the round, since the next question may be on the stage already. */
+const ANSWERS: ReadonlySet<string> = new Set(['all_stay', 'none_drop', 'lone', 'nobody', 'fastest', 'late', 'had_it']);
 
 /** A name inside a sentence: on one line, cut, and with a direction of its own. */
 export function named(name: string): string {
@@ -31,5 +33,6 @@ export function textOf(line: Line): string {
     ...(line.chance === undefined ? {} : { chance: percent(line.chance, language) }),
     ...(a === undefined ? {} : { a, b }),
   };
-  return tx(`commentary.say.${line.rule}${form}`, '', params) || tx(`commentary.say.${line.rule}`, '', params);
+  const text = tx(`commentary.say.${line.rule}${form}`, '', params) || tx(`commentary.say.${line.rule}`, '', params);
+  return ANSWERS.has(line.rule) ? t('commentary.round', { n: line.round, text }) : text;
 }

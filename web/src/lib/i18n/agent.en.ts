@@ -13,7 +13,7 @@ export const texts = {
   'agent.outcomes': 'Round results',
   'agent.outcomes.empty': 'No rounds played yet.',
   'agent.health': 'Health',
-  'agent.health.ok': 'answers in {ms} ms',
+  'agent.health.ok': 'reachable in {ms} ms',
   'agent.health.bad': 'failing health checks',
   'agent.health.never': 'not checked yet',
   'agent.health.capabilities': 'Plays',

@@ -13,7 +13,7 @@ export const texts: Translation<typeof en> = {
   'agent.outcomes': 'Cómo terminaron sus rondas',
   'agent.outcomes.empty': 'Todavía no ha jugado ninguna ronda.',
   'agent.health': 'Salud',
-  'agent.health.ok': 'responde en {ms} ms',
+  'agent.health.ok': 'accesible en {ms} ms',
   'agent.health.bad': 'no responde bien',
   'agent.health.never': 'aún sin comprobar',
   'agent.health.capabilities': 'Juega',
