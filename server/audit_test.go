@@ -1,10 +1,14 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,10 +42,10 @@ func auditSettings(judge string) arena.Settings {
 // that were not tried.
 func auditedOf(t *testing.T, s *Server, of arena.Settings, tasks []arena.Task, plant func(*auditCopy, *http.ServeMux)) (succeeded, untried string) {
 	t.Helper()
-	cheats, err := s.audited(t.Context(), of, tasks, plant)
+	report, err := s.audited(t.Context(), of, tasks, plant)
 	must(t, err)
 	var won, left []string
-	for _, c := range cheats {
+	for _, c := range report.Cheats {
 		switch {
 		case c.Tried == 0:
 			left = append(left, c.Name)
@@ -49,8 +53,8 @@ func auditedOf(t *testing.T, s *Server, of arena.Settings, tasks []arena.Task, p
 			won = append(won, c.Name)
 		}
 	}
-	if len(cheats) != 8 {
-		t.Errorf("%d cheats", len(cheats))
+	if len(report.Cheats) != 8 {
+		t.Errorf("%d cheats", len(report.Cheats))
 	}
 	return strings.Join(won, " "), strings.Join(left, " ")
 }
@@ -106,6 +110,56 @@ func TestAudit_planted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Built-in opponents play beside the cheats: about as well as they are known to.
+func TestAudit_opponents(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	r, err := s.audited(t.Context(), auditSettings(arena.JudgeChoice), auditTasks(60), nil)
+	must(t, err)
+	if len(r.Opponents) != 5 {
+		t.Fatalf("%+v", r.Opponents)
+	}
+	last := -1.0
+	for _, o := range r.Opponents {
+		k, _ := arena.BuiltInOf(o.Name)
+		if o.Tried != 60 || o.Share <= last || o.Low > float64(k.Known)/100 || o.High < float64(k.Known)/100 {
+			t.Errorf("%+v, known %d %%", o, k.Known)
+		}
+		last = o.Share
+	}
+}
+
+// The folder of the copy goes with it, also when the audit is stopped.
+func TestAudit_folder(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s := newTestServer(t)
+	ctx, stop := context.WithCancel(t.Context())
+	_, err := s.audited(ctx, auditSettings(arena.JudgeChoice), auditTasks(40), func(*auditCopy, *http.ServeMux) {
+		if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "arena-audit-*")); len(left) != 1 {
+			t.Errorf("folders of the copy: %v", left)
+		}
+		stop()
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "arena-audit-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A rated league that is created is audited by a job of the server.
+func TestAudit_job(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	for _, j := range s.jobs() {
+		if j.name == "audits" {
+			return
+		}
+	}
+	t.Error("no job audits new leagues")
 }
 
 // A language model is asked about the injection only. A panel is not asked at all.
