@@ -179,8 +179,8 @@ func TestService_AuditDue_fails(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	var o *office
-	var play func() (arena.AuditReport, error)
-	o = auditOffice(t, func(arena.Settings) (arena.AuditReport, error) { return play() })
+	var play func() error
+	o = auditOffice(t, func(arena.Settings) (arena.AuditReport, error) { return succeeds(arena.CheatEcho), play() })
 	league := func() arena.League {
 		t.Helper()
 		l, err := o.store.Leagues.League(t.Context(), "sums")
@@ -189,19 +189,19 @@ func TestService_AuditDue_fails(t *testing.T) {
 	}
 	_, err := o.service.Create(ctx, admin, sums(rated))
 	o.ok(err)
-	play = func() (arena.AuditReport, error) {
+	play = func() error {
 		if l := league(); !l.Audit.Due.After(noon) {
 			t.Errorf("not claimed: %+v", l.Audit)
 		}
 		_, err := o.service.Update(ctx, admin, "sums", func(l *arena.League) { l.Settings.TimeLimit = time.Minute })
-		return succeeds(arena.CheatEcho), err
+		return err
 	}
 	o.ok(o.service.AuditDue(ctx))
 	if l := league(); l.Status != arena.LeagueOpen || !l.Audit.Due.Equal(noon) || !l.AuditStale() {
 		t.Errorf("changed meanwhile: %s, %+v", l.Status, l.Audit)
 	}
 	broken := errors.New("no port is free")
-	play = func() (arena.AuditReport, error) { return arena.AuditReport{}, broken }
+	play = func() error { return broken }
 	if err := o.service.AuditDue(ctx); !errors.Is(err, broken) {
 		t.Error(err)
 	}
@@ -210,13 +210,13 @@ func TestService_AuditDue_fails(t *testing.T) {
 	}
 	_, err = o.service.Update(ctx, admin, "sums", func(l *arena.League) { l.Settings.TimeLimit = 30 * time.Second })
 	o.ok(err)
-	play = func() (arena.AuditReport, error) { stop(); return arena.AuditReport{}, context.Canceled }
+	play = func() error { stop(); return context.Canceled }
 	if err := o.service.AuditDue(ctx); err == nil {
 		t.Error("stopped without an error")
 	}
 	if l := league(); !l.Audit.Due.After(noon) {
 		t.Errorf("stopped: %+v", l.Audit)
 	}
-	play = func() (arena.AuditReport, error) { t.Error("audited under the claim"); return succeeds(), nil }
+	play = func() error { return errors.New("audited under the claim") }
 	o.ok(o.service.AuditDue(t.Context()))
 }

@@ -555,7 +555,7 @@ export const texts: Translation<typeof en> = {
   'audit.of.all': '{n} de {of} preguntas',
   'audit.details': 'Ver la auditoría',
   'audit.cheat': 'Trampa',
-  'audit.share': 'Proporción e intervalo del 95 %',
+  'audit.share': 'Proporción e intervalo del 95 %',
   'audit.chance': 'Azar',
   'audit.result': 'Resultado',
   'audit.at-chance': 'No pasa del azar',
