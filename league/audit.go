@@ -112,7 +112,8 @@ func (s *Service) requireAudit(l *arena.League) {
 	switch {
 	case s.o.AuditsRated && l.Settings.Rated && l.Settings.RefusesAudit() == "" && r.Of != l.AuditedSettings():
 		r.Due = s.now()
-	case l.Audit == nil:
+	case r.At.IsZero():
+		l.Audit = nil
 		return
 	default:
 		r.Due = time.Time{}

@@ -147,6 +147,10 @@ func TestService_AuditDue_again(t *testing.T) {
 		t.Errorf("an unrated league waits: %+v", l.Audit)
 	}
 	played(0)
+	change(rated)
+	if l = change(func(l *arena.League) { l.Settings.Rated = false }); l.Audit != nil {
+		t.Errorf("a league that is unrated again waits: %+v", l.Audit)
+	}
 	if l = change(rated); !l.Audit.Waits() {
 		t.Error("a league that became rated does not wait")
 	}
