@@ -260,7 +260,7 @@ type leagueView struct {
 	CreatedAt        jsonTime           `json:"created_at"`
 	NextRunAt        *jsonTime          `json:"next_run_at,omitempty" doc:"When it pairs next; absent when not known."`
 	Note             string             `json:"note,omitempty" doc:"Why it is not pairing, in English."`
-	NoteCode         arena.NoteCode     `json:"note_code,omitempty" enum:"needs_agents,budgets_stop,just_met,waits_for_opponent,only_unrated,waits_for_budget,waits_for_agent,gathers,plays_elsewhere,not_offered,game_failed,judge_order,judge_length,judge_family" doc:"The kind of note."`
+	NoteCode         arena.NoteCode     `json:"note_code,omitempty" enum:"needs_agents,budgets_stop,just_met,waits_for_opponent,only_unrated,waits_for_budget,waits_for_agent,gathers,plays_elsewhere,not_offered,game_failed,judge_order,judge_length,judge_family,audit" doc:"The kind of note."`
 	NoteParams       *arena.NoteParams  `json:"note_params,omitempty" doc:"The values in the note."`
 	Description      string             `json:"description,omitempty" doc:"Describes the league to people."`
 	Prize            string             `json:"prize,omitempty"`
@@ -271,7 +271,7 @@ type leagueView struct {
 	BuiltIn          []string           `json:"built_in,omitempty" doc:"Opponents that come with the program and play in it."`
 	CorrectedTasks   int                `json:"corrected_tasks,omitempty" doc:"Questions whose answer was corrected after its matches had used them. Their rounds were judged again; brackets, eliminations and finished seasons stay."`
 	RemovedTasks     int                `json:"removed_tasks,omitempty" doc:"Questions removed from its pack after its matches had used them. Their rounds are void; eliminations and finished seasons stay."`
-	Audit            *auditSummary      `json:"audit,omitempty" doc:"The newest audit; absent: there was none. All of it: GET /v1/leagues/{slug}/audit."`
+	Audit            *auditSummary      `json:"audit,omitempty" doc:"The newest audit; absent: there was none, and the league waits for none. All of it: GET /v1/leagues/{slug}/audit."`
 }
 
 func viewLeague(l arena.League) leagueView {
@@ -298,21 +298,25 @@ func viewLeague(l arena.League) leagueView {
 		v.Debate = &debateBody{Turns: s.Debate.Turns}
 	}
 	if l.Audit != nil {
-		v.Audit = summaryOf(*l.Audit)
+		v.Audit = summaryOf(l)
 	}
 	return v
 }
 
 // auditSummary is what the page of a league says of an audit.
 type auditSummary struct {
-	At       jsonTime `json:"at"`
-	Passed   int      `json:"passed" doc:"Cheats that got no more than chance gives."`
-	Tried    int      `json:"tried" doc:"Cheats."`
-	Findings int      `json:"findings" doc:"Ways in which the questions or settings reveal answers."`
+	Status   string    `json:"status" enum:"none,pending,done" doc:"none: the last audit came to nothing, for the reason. pending: the league waits for an audit, or is being audited."`
+	Reason   string    `json:"reason,omitempty" doc:"Why the last audit came to nothing."`
+	Stale    bool      `json:"stale,omitempty" doc:"The report is of earlier settings."`
+	At       *jsonTime `json:"at,omitempty" doc:"Absent: no audit has ended yet."`
+	Passed   int       `json:"passed" doc:"Cheats that got no more than chance gives."`
+	Tried    int       `json:"tried" doc:"Cheats."`
+	Findings int       `json:"findings" doc:"Ways in which the questions or settings reveal answers."`
 }
 
-func summaryOf(r arena.AuditReport) *auditSummary {
-	v := &auditSummary{At: jsonTime(r.At), Findings: len(r.Findings)}
+func summaryOf(l arena.League) *auditSummary {
+	r := *l.Audit
+	v := &auditSummary{Status: auditStatus(r), Reason: r.Reason, Stale: l.AuditStale(), At: optionalTime(r.At), Findings: len(r.Findings)}
 	for _, c := range r.Cheats {
 		if c.Tried > 0 {
 			v.Tried++

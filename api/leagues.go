@@ -107,21 +107,41 @@ func (h *leagueHandlers) remove(ctx context.Context, in *SlugParam) (*empty, err
 
 // leagueAuditView is an audit of a league.
 type leagueAuditView struct {
-	At       *jsonTime            `json:"at,omitempty" doc:"Absent: the league was never audited."`
-	Cheats   []arena.AuditedCheat `json:"cheats" nullable:"false"`
-	Findings []arena.AuditFinding `json:"findings" nullable:"false"`
+	Status    string                  `json:"status" enum:"none,pending,done" doc:"none: the league was never audited. pending: it waits for an audit, or is being audited, before it opens; an older report may be there."`
+	Reason    string                  `json:"reason,omitempty" doc:"Why the league cannot be audited, or its last audit came to nothing."`
+	Stale     bool                    `json:"stale,omitempty" doc:"The report is of earlier settings."`
+	At        *jsonTime               `json:"at,omitempty" doc:"Absent: the league was never audited."`
+	Cheats    []arena.AuditedCheat    `json:"cheats" nullable:"false"`
+	Opponents []arena.AuditedOpponent `json:"opponents" nullable:"false" doc:"Built-in opponents that played beside the cheats: what shares mean. Empty with a judge that compares answers or runs them."`
+	Findings  []arena.AuditFinding    `json:"findings" nullable:"false"`
 }
 
-func viewAudit(r arena.AuditReport) leagueAuditView {
-	return leagueAuditView{At: optionalTime(r.At), Cheats: orEmpty(r.Cheats), Findings: orEmpty(r.Findings)}
+func viewAudit(l arena.League) leagueAuditView {
+	r := arena.AuditReport{}
+	if l.Audit != nil {
+		r = *l.Audit
+	}
+	return leagueAuditView{
+		Status: auditStatus(r), Reason: cmp.Or(l.Settings.RefusesAudit(), r.Reason), Stale: l.AuditStale(),
+		At: optionalTime(r.At), Cheats: orEmpty(r.Cheats), Opponents: orEmpty(r.Opponents), Findings: orEmpty(r.Findings),
+	}
+}
+
+func auditStatus(r arena.AuditReport) string {
+	switch {
+	case r.Waits():
+		return "pending"
+	case r.At.IsZero():
+		return "none"
+	}
+	return "done"
 }
 
 func (h *leagueHandlers) audit(ctx context.Context, in *SlugParam) (*output[leagueAuditView], error) {
-	r, err := h.leagues.Audit(ctx, callerOf(ctx), in.Slug)
-	if err != nil {
+	if _, err := h.leagues.Audit(ctx, callerOf(ctx), in.Slug); err != nil {
 		return nil, err
 	}
-	return answer(viewAudit(r))
+	return h.getAudit(ctx, in)
 }
 
 func (h *leagueHandlers) getAudit(ctx context.Context, in *SlugParam) (*output[leagueAuditView], error) {
@@ -129,10 +149,7 @@ func (h *leagueHandlers) getAudit(ctx context.Context, in *SlugParam) (*output[l
 	if err != nil {
 		return nil, err
 	}
-	if l.Audit == nil {
-		l.Audit = &arena.AuditReport{}
-	}
-	return answer(viewAudit(*l.Audit))
+	return answer(viewAudit(l))
 }
 
 // deadlineInput is a time that may be null. It distinguishes null from a missing

@@ -452,3 +452,42 @@ func TestAPI_archiveAndDeleteLeague(t *testing.T) {
 	w.do("DELETE", "/v1/leagues/quiz", w.admin, nil).is(204)
 	w.do("GET", "/v1/leagues/quiz", "", nil).is(404)
 }
+
+// An audit is published with its league, and shows when the settings have changed since.
+func TestAPI_leagueAudit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", nil)
+	type view struct {
+		Status, Reason, At string
+		Stale              bool
+		Cheats             []struct{ Name string }
+		Opponents          []struct{ Name string }
+		Passed, Tried      int
+	}
+	path := "/v1/leagues/quiz"
+	if v := into[view](w.do("GET", path+"/audit", "", nil).is(200)); v.Status != "none" || v.At != "" || v.Opponents == nil {
+		t.Errorf("never audited: %+v", v)
+	}
+	if v := into[view](w.do("POST", path+"/audit", w.admin, nil).is(200)); v.Status != "done" || v.At == "" || v.Stale || len(v.Cheats) != 2 {
+		t.Errorf("audited: %+v", v)
+	}
+	summary := func() view {
+		return into[struct{ Audit view }](w.do("GET", path, "", nil).is(200)).Audit
+	}
+	if v := summary(); v.Status != "done" || v.Stale || v.Passed != 1 || v.Tried != 1 {
+		t.Errorf("summary: %+v", v)
+	}
+	w.do("PATCH", path, w.admin, object{"time_limit_seconds": 6}).is(200)
+	if v := summary(); !v.Stale {
+		t.Errorf("summary with other settings: %+v", v)
+	}
+	if v := into[view](w.do("GET", path+"/audit", "", nil).is(200)); v.Status != "done" || !v.Stale {
+		t.Errorf("with other settings: %+v", v)
+	}
+	w.do("POST", "/v1/leagues", w.admin, object{"slug": "four", "title": "Four", "game": object{"name": "connect_four"}, "time_limit_seconds": 5, "rated": true}).is(201)
+	if v := into[view](w.do("GET", "/v1/leagues/four/audit", "", nil).is(200)); v.Status != "none" || !strings.Contains(v.Reason, "plays a game") {
+		t.Errorf("a game: %+v", v)
+	}
+	w.do("POST", "/v1/leagues/four/audit", w.admin, nil).is(409)
+}

@@ -109,6 +109,11 @@ func (o Operations) Compare(ctx context.Context, caller arena.Caller, league, a,
 	return do(ctx, o, caller, "compare-agents", o.leagues.comparison, &comparisonInput{SlugParam{league}, a, b})
 }
 
+// Audit returns the newest audit of a league.
+func (o Operations) Audit(ctx context.Context, caller arena.Caller, league string) (any, error) {
+	return do(ctx, o, caller, "get-audit", o.leagues.getAudit, &SlugParam{league})
+}
+
 // Enter enters an agent into a league.
 func (o Operations) Enter(ctx context.Context, caller arena.Caller, league, agentID, password string) error {
 	enter := func(ctx context.Context, in *enterInput) (*output[empty], error) {

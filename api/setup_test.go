@@ -201,8 +201,8 @@ func (o parts) build(t testing.TB) Options {
 	}
 	o.Services.Leagues = league.NewService(league.ServiceOptions{
 		Store: o.db, Entries: entries, Games: games, HasModel: true, Document: LeagueDocument, Now: o.Now,
-		Cheats: func(context.Context, arena.Settings, []arena.Task) ([]arena.AuditedCheat, error) {
-			return []arena.AuditedCheat{{Name: arena.CheatEcho, Tried: 2, High: 0.5, Passed: true}, {Name: arena.CheatLate}}, nil
+		Cheats: func(context.Context, arena.Settings, []arena.Task) (arena.AuditReport, error) {
+			return arena.AuditReport{Cheats: []arena.AuditedCheat{{Name: arena.CheatEcho, Tried: 2, High: 0.5, Passed: true}, {Name: arena.CheatLate}}}, nil
 		},
 	})
 	o.Services.Games = games

@@ -65,6 +65,10 @@ func TestNote_String(t *testing.T) {
 			"the judge prefers answers of its own model family, compared with the other judges: a share of at least 65 % in 40 matches, 50 % is fair, the limit is 60 %",
 			`{"matches":40,"least_percent":65,"limit_percent":60}`, arena.NoteJudgeFamily,
 		},
+		{
+			arena.AuditNote([]string{arena.CheatCopier, arena.FoundDelay}), "the audit found that agents can cheat: copier, short_delay",
+			`{"cheats":"copier, short_delay"}`, arena.NoteAudit,
+		},
 	} {
 		body, err := json.Marshal(tt.note.Params)
 		if tt.note.String() != tt.text || tt.note.Code != tt.code || string(body) != tt.params || err != nil {

@@ -182,6 +182,7 @@ const (
 	NoteJudgeOrder       NoteCode = "judge_order" // paused: a line of the judge's card is over its limit
 	NoteJudgeLength      NoteCode = "judge_length"
 	NoteJudgeFamily      NoteCode = "judge_family"
+	NoteAudit            NoteCode = "audit" // did not open, or is paused: its audit found a leak or a cheat above chance
 )
 
 // noteTexts is the table of the kinds of notes with their texts in English. A
@@ -205,6 +206,7 @@ var noteTexts = []struct {
 	{NoteJudgeOrder, "the judge contradicts itself when answers are swapped: at least {least_percent} % of comparisons in {matches} matches, the limit is {limit_percent} %"},
 	{NoteJudgeLength, "the judge prefers longer answers: they win at least {least_percent} % of comparable comparisons in {matches} matches, the limit is {limit_percent} %"},
 	{NoteJudgeFamily, "the judge prefers answers of its own model family, compared with the other judges: a share of at least {least_percent} % in {matches} matches, 50 % is fair, the limit is {limit_percent} %"},
+	{NoteAudit, "the audit found that agents can cheat: {cheats}"},
 }
 
 const noteUntil = ", until {until} at the latest"
@@ -242,8 +244,9 @@ type NoteParams struct {
 	Agents   *string  `json:"agents,omitempty" doc:"The names of up to three agents whose health checks do not, then … for more."`
 	Matches  *int     `json:"matches,omitempty" doc:"Matches in which the judge was measured."`
 	// LeastPercent is rounded down, and above the limit by less than 1 at times.
-	LeastPercent *int `json:"least_percent,omitempty" doc:"The low end of the interval of the judge's share, in percent."`
-	LimitPercent *int `json:"limit_percent,omitempty" doc:"The limit of that share, in percent."`
+	LeastPercent *int    `json:"least_percent,omitempty" doc:"The low end of the interval of the judge's share, in percent."`
+	LimitPercent *int    `json:"limit_percent,omitempty" doc:"The limit of that share, in percent."`
+	Cheats       *string `json:"cheats,omitempty" doc:"The cheats that succeeded and the leaks, by their names in the audit."`
 	// Until is in UTC, to the second.
 	Until *time.Time `json:"until,omitempty" doc:"When their matches elsewhere end at the latest."`
 }
@@ -354,6 +357,12 @@ func GameFailedNote(matchID, fault string) Note {
 func JudgeNote(m JudgeMeasure) Note {
 	least, limit := int(m.Low*100), int(math.Round(m.Limit*100))
 	return Note{"judge_" + NoteCode(m.Name), NoteParams{Matches: &m.N, LeastPercent: &least, LimitPercent: &limit}}
+}
+
+// AuditNote is the note of a league whose audit found cheats that succeed, or leaks.
+func AuditNote(found []string) Note {
+	cheats := strings.Join(found, ", ")
+	return Note{NoteAudit, NoteParams{Cheats: &cheats}}
 }
 
 // OfJudge reports whether it is a JudgeNote.

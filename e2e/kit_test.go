@@ -137,6 +137,7 @@ func serve(t *testing.T, dir string, env ...string) *process {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "ARENA_ADDR=127.0.0.1:0", "ARENA_METRICS_ADDR=127.0.0.1:0",
 		"ARENA_DATABASE_URL=sqlite:" + filepath.Join(dir, "arena.db"), "ARENA_ADMIN_TOKEN=" + e2eAdmin,
 		"ARENA_ALLOW_CIDRS=127.0.0.0/8", "ARENA_LOG_LEVEL=debug", // the most that can be logged
+		"ARENA_AUDIT_LEAGUES=0",
 	}, env...)
 	logs, err := cmd.StderrPipe()
 	must(t, err)

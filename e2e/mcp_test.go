@@ -89,7 +89,7 @@ func TestE2E_MCP(t *testing.T) {
 		names = append(names, tool.Name)
 	}
 	slices.Sort(names)
-	want := "check_agent compare deliveries join_league list_leagues losses my_agents register_agent rehearse_agent standings topics watch_match"
+	want := "audit check_agent compare deliveries join_league list_leagues losses my_agents register_agent rehearse_agent standings topics watch_match"
 	if strings.Join(names, " ") != want {
 		t.Errorf("tools %v, want %s", names, want)
 	}
@@ -136,6 +136,10 @@ func TestE2E_MCP(t *testing.T) {
 	}
 	if s := first(m.must("standings", document{"league": "trivia"})); str(s, "name") != "By MCP" {
 		t.Errorf("standings: %v", s)
+	}
+
+	if report := m.must("audit", document{"league": "trivia"}); report["status"] != "none" {
+		t.Errorf("audit: %v", report)
 	}
 
 	// A refusal of the arena is a failed tool that says why.

@@ -26,10 +26,13 @@ type ServiceOptions struct {
 	// Document returns a league as audit entries show it, without secrets. It is a
 	// parameter because entries show the view of the API, which imports this package.
 	Document func(arena.League) any
-	// Cheats has the cheats of an audit play on a copy of a league with these settings
-	// and tasks, of which there is at least one.
-	Cheats func(ctx context.Context, of arena.Settings, tasks []arena.Task) ([]arena.AuditedCheat, error)
-	Now    func() time.Time
+	// Cheats has the cheats and built-in opponents of an audit play on a copy of a
+	// league with these settings and tasks, of which there is at least one. It returns
+	// what they got.
+	Cheats func(ctx context.Context, of arena.Settings, tasks []arena.Task) (arena.AuditReport, error)
+	// AuditsRated reports that AuditDue is called, so that rated leagues wait for it.
+	AuditsRated bool
+	Now         func() time.Time
 }
 
 // Service is the service for leagues, their entries, packs of tasks and games.
@@ -60,6 +63,7 @@ func (s *Service) Create(ctx context.Context, caller arena.Caller, l arena.Leagu
 	if err := s.check(ctx, l, g); err != nil {
 		return arena.League{}, err
 	}
+	s.requireAudit(&l)
 	audit, err := caller.Audit(l.CreatedAt, "create-league", l.Slug, nil, s.o.Document(l))
 	if err != nil {
 		return arena.League{}, err
@@ -90,8 +94,12 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, slug string, 
 		if l.Status == arena.LeagueFinished {
 			return arena.Errorf(arena.CodeConflict, "league %s is finished", l.Slug)
 		}
+		before := l.AuditedSettings()
 		edit(l)
 		l.Settings = settings.Defaults(withGame(l.Settings, g))
+		if l.Status == arena.LeagueOpen && l.AuditedSettings() != before {
+			s.requireAudit(l)
+		}
 		return nil
 	}
 	if err := change(&l); err != nil {
@@ -200,7 +208,15 @@ func (s *Service) Act(ctx context.Context, caller arena.Caller, slug string, act
 		return arena.League{}, err
 	}
 	at := s.now()
-	return s.o.Store.Leagues.UpdateLeague(ctx, slug, func(l *arena.League) error { return apply(l, action, at) },
+	return s.o.Store.Leagues.UpdateLeague(ctx, slug, func(l *arena.League) error {
+		if err := apply(l, action, at); err != nil {
+			return err
+		}
+		if action == arena.OpenLeague {
+			s.requireAudit(l)
+		}
+		return nil
+	},
 		func(before, after arena.League) (arena.AuditEntry, error) {
 			return caller.Audit(at, string(action)+"-league", slug, before.Status, after.Status)
 		})

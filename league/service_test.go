@@ -50,8 +50,8 @@ func officeOptions(t *testing.T, s *store.Store, e *league.Entries) league.Servi
 	}
 	return league.ServiceOptions{
 		Store: s, Entries: e, Games: games, Now: func() time.Time { return noon },
-		Cheats: func(_ context.Context, _ arena.Settings, tasks []arena.Task) ([]arena.AuditedCheat, error) {
-			return []arena.AuditedCheat{{Name: arena.CheatEcho, Tried: len(tasks), Passed: true}}, nil
+		Cheats: func(_ context.Context, _ arena.Settings, tasks []arena.Task) (arena.AuditReport, error) {
+			return arena.AuditReport{Cheats: []arena.AuditedCheat{{Name: arena.CheatEcho, Tried: len(tasks), Passed: true}}}, nil
 		},
 		Document: func(l arena.League) any { return fmt.Sprint(l.Slug, " ", l.Status, " ", l.Title) },
 	}

@@ -30,7 +30,7 @@ func transitions() map[arena.LeagueAction]transition {
 }
 
 // apply moves a league to the state that follows from an action at a time.
-// Nothing else changes the state of a league once it is created, or archives it.
+// Only refuse changes the state of a league beside it, once it is created.
 func apply(l *arena.League, action arena.LeagueAction, at time.Time) error {
 	switch archived := !l.ArchivedAt.IsZero(); {
 	case action == arena.ArchiveLeague && !archived:
@@ -49,6 +49,9 @@ func apply(l *arena.League, action arena.LeagueAction, at time.Time) error {
 	case !known:
 		return arena.Errorf(arena.CodeInvalid, "%q is not an action of leagues", action)
 	case !slices.Contains(t.from, l.Status):
+		if l.Note.Code == arena.NoteAudit {
+			return arena.Errorf(arena.CodeConflict, "league %s is %s: %s; %s needs it to be %s", l.Slug, l.Status, l.Note, action, anyOf(t.from))
+		}
 		return arena.Errorf(arena.CodeConflict, "league %s is %s; %s needs it to be %s", l.Slug, l.Status, action, anyOf(t.from))
 	}
 	if action == arena.StartLeagueNow {
@@ -60,8 +63,27 @@ func apply(l *arena.League, action arena.LeagueAction, at time.Time) error {
 	if l.Status == arena.LeaguePaused && l.Note.Code.OfJudge() {
 		l.JudgeSince, l.Note = at, arena.Note{} // its verdicts until now have had their consequence
 	}
+	if l.Note.Code == arena.NoteAudit {
+		l.Note = arena.Note{} // who opens or resumes it has read it
+	}
 	l.Status = t.to
 	return nil
+}
+
+// refuse keeps a league from opening because of what its audit found: it goes back to
+// a draft, or pauses if it runs already.
+func refuse(l *arena.League, found []string) {
+	switch {
+	case len(found) == 0:
+		return
+	case l.Status == arena.LeagueOpen:
+		l.Status = arena.LeagueDraft
+	case pairs(*l):
+		l.Status = arena.LeaguePaused
+	default:
+		return
+	}
+	l.Note = arena.AuditNote(found)
 }
 
 // anyOf lists states: "running or frozen".

@@ -74,10 +74,10 @@ type auditCopy struct {
 	asked  int // rounds of the copier
 }
 
-// audited has the cheats of an audit play on a copy of a league with these settings
+// audited has the cheats and built-in opponents of an audit play on a copy of a league with these settings
 // and tasks, of which there is at least one. plant changes the copy before it starts;
 // nil: it does not.
-func (s *Server) audited(ctx context.Context, settings arena.Settings, tasks []arena.Task, plant func(*auditCopy, *http.ServeMux)) (_ []arena.AuditedCheat, err error) {
+func (s *Server) audited(ctx context.Context, settings arena.Settings, tasks []arena.Task, plant func(*auditCopy, *http.ServeMux)) (r arena.AuditReport, err error) {
 	ctx, cancel := context.WithTimeout(ctx, auditTimeout)
 	defer cancel()
 	c := &auditCopy{settings: settings, tasks: audit.Spread(tasks, guessRounds), known: map[string]arena.Task{}, agents: map[string]string{}, owners: map[string]string{}}
@@ -86,20 +86,20 @@ func (s *Server) audited(ctx context.Context, settings arena.Settings, tasks []a
 	}
 	dir, err := os.MkdirTemp("", "arena-audit-")
 	if err != nil {
-		return nil, fmt.Errorf("temporary folder of the audit: %w", err)
+		return r, fmt.Errorf("temporary folder of the audit: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	cfg, err := Load(Sources{Flags: map[string]string{
 		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_HEALTH_INTERVAL": "1h", "ARENA_SHUTDOWN_GRACE": "1s",
 		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(dir, "arena.db"), "ARENA_ALLOW_HTTP_ENDPOINTS": "true",
-		"ARENA_ALLOW_CIDRS": "127.0.0.0/8,::1/128", "ARENA_ALLOW_CIDRS_FORCE": "true",
+		"ARENA_ALLOW_CIDRS": "127.0.0.0/8,::1/128", "ARENA_ALLOW_CIDRS_FORCE": "true", "ARENA_AUDIT_LEAGUES": "false",
 	}})
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	cfg.JudgeURL, cfg.JudgeModel, cfg.JudgeKey, cfg.GroupOwnersBy = s.cfg.JudgeURL, s.cfg.JudgeModel, s.cfg.JudgeKey, s.cfg.GroupOwnersBy
 	if c.Server, err = New(ctx, cfg, slog.New(slog.DiscardHandler), Options{NoLimits: true}); err != nil {
-		return nil, err
+		return r, err
 	}
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -114,7 +114,7 @@ func (s *Server) audited(ctx context.Context, settings arena.Settings, tasks []a
 }
 
 // play has all cheats play at once.
-func (c *auditCopy) play(ctx context.Context, tasks []arena.Task, plant func(*auditCopy, *http.ServeMux)) (_ []arena.AuditedCheat, err error) {
+func (c *auditCopy) play(ctx context.Context, tasks []arena.Task, plant func(*auditCopy, *http.ServeMux)) (r arena.AuditReport, err error) {
 	learned := tasks // to find the constant, which is then tried on other tasks
 	tried := c.tasks
 	if len(tasks) >= 2*guessRounds {
@@ -152,7 +152,7 @@ func (c *auditCopy) play(ctx context.Context, tasks []arena.Task, plant func(*au
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("open the endpoint of cheats: %w", err)
+		return r, fmt.Errorf("open the endpoint of cheats: %w", err)
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: auditLimit}
 	served := make(chan error, 1)
@@ -165,7 +165,7 @@ func (c *auditCopy) play(ctx context.Context, tasks []arena.Task, plant func(*au
 	}()
 	for _, name := range slices.Sorted(maps.Keys(answers)) {
 		if err := c.register(ctx, name, "http://"+listener.Addr().String()+"/"+name); err != nil {
-			return nil, err
+			return r, err
 		}
 	}
 	return c.results(ctx, tried)
@@ -177,11 +177,15 @@ type trial struct {
 	tasks   []arena.Task
 	limit   time.Duration // 0: auditLimit
 	rated   bool
+	builtIn []string // the league's, to which the cheat belongs
 	against string
 	matches int // 0: one
 	won     func(r auditRound, cheat, other string) bool
 	chance  func(t arena.Task) float64
 }
+
+// right reports whether an agent's answer was right.
+func right(r auditRound, cheat, _ string) bool { return r.seat(cheat).Points >= arena.OnePoint }
 
 // trials are the cheats that can be tried under the judge of the league. A judge
 // that compares answers is asked only for the injection, and only if it is a model:
@@ -213,7 +217,6 @@ func (c *auditCopy) trials(constant []arena.Task) map[string]trial {
 		}
 		c.constant = openAnswer
 	case !c.settings.Judge.Compares():
-		right := func(r auditRound, cheat, _ string) bool { return r.seat(cheat).Points >= arena.OnePoint }
 		for _, name := range []string{arena.CheatConstant, arena.CheatFirst, arena.CheatEcho, arena.CheatInjection} {
 			all[name] = trial{judge: judge, tasks: tasks, against: honest, won: right, chance: audit.Chance}
 		}
@@ -224,13 +227,23 @@ func (c *auditCopy) trials(constant []arena.Task) map[string]trial {
 	return all
 }
 
-// results plays the trials and compares their results with chance.
-func (c *auditCopy) results(ctx context.Context, constant []arena.Task) ([]arena.AuditedCheat, error) {
+// results plays the trials and compares their results with chance. The built-in
+// opponents play the tasks of the cheats that guess.
+func (c *auditCopy) results(ctx context.Context, constant []arena.Task) (r arena.AuditReport, err error) {
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	var failed error
 	results := map[string]audit.Result{}
-	for name, t := range c.trials(constant) {
+	trials, scale := c.trials(constant), audit.Scale(c.settings.Judge)
+	for _, name := range scale {
+		k, known := arena.BuiltInOf(name)
+		if !known {
+			return r, fmt.Errorf("%s is no built-in opponent", name)
+		}
+		c.agents[name] = k.Agent(time.Time{}).ID
+		trials[name] = trial{judge: c.settings.Judge, tasks: c.tasks, builtIn: []string{name}, against: honest, won: right, chance: audit.Chance}
+	}
+	for name, t := range trials {
 		group.Go(func() {
 			r, err := c.try(ctx, name, t)
 			mu.Lock()
@@ -243,9 +256,9 @@ func (c *auditCopy) results(ctx context.Context, constant []arena.Task) ([]arena
 	}
 	group.Wait()
 	if failed != nil {
-		return nil, failed
+		return r, failed
 	}
-	return audit.Cheats(results), nil
+	return arena.AuditReport{Cheats: audit.Cheats(results), Opponents: audit.Opponents(scale, results)}, nil
 }
 
 // try plays the matches of one cheat in a league of its own.
@@ -258,7 +271,7 @@ func (c *auditCopy) try(ctx context.Context, name string, t trial) (r audit.Resu
 	of := c.settings
 	of.Format, of.Options, of.MinSeats, of.MaxSeats, of.Pace, of.ScoreMode = arena.FormatLadder, arena.FormatOptions{}, 2, 2, nil, arena.ScoreMatch
 	of.Generator, of.PackID, of.Judge, of.Canary, of.Break = nil, pack.ID, t.judge, 0, 0
-	of.Rounds, of.TimeLimit, of.Rated = len(t.tasks), cmp.Or(t.limit, auditLimit), t.rated
+	of.Rounds, of.TimeLimit, of.Rated, of.BuiltIn = len(t.tasks), cmp.Or(t.limit, auditLimit), t.rated, t.builtIn
 	if t.judge.Kind == arena.JudgeModel {
 		of.Visibility = arena.VisibilitySealed
 	}

@@ -1,14 +1,21 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/audit"
 	"github.com/agora-arena/arena/league/settings"
 )
 
@@ -38,10 +45,10 @@ func auditSettings(judge string) arena.Settings {
 // that were not tried.
 func auditedOf(t *testing.T, s *Server, of arena.Settings, tasks []arena.Task, plant func(*auditCopy, *http.ServeMux)) (succeeded, untried string) {
 	t.Helper()
-	cheats, err := s.audited(t.Context(), of, tasks, plant)
+	report, err := s.audited(t.Context(), of, tasks, plant)
 	must(t, err)
 	var won, left []string
-	for _, c := range cheats {
+	for _, c := range report.Cheats {
 		switch {
 		case c.Tried == 0:
 			left = append(left, c.Name)
@@ -49,10 +56,28 @@ func auditedOf(t *testing.T, s *Server, of arena.Settings, tasks []arena.Task, p
 			won = append(won, c.Name)
 		}
 	}
-	if len(cheats) != 8 {
-		t.Errorf("%d cheats", len(cheats))
+	if len(report.Cheats) != 8 {
+		t.Errorf("%d cheats", len(report.Cheats))
 	}
+	checkOpponents(t, of.Judge, report.Opponents)
 	return strings.Join(won, " "), strings.Join(left, " ")
+}
+
+// checkOpponents reports built-in opponents that did not play beside the cheats, or not
+// about as well as they are known to.
+func checkOpponents(t *testing.T, judge arena.JudgeSpec, opponents []arena.AuditedOpponent) {
+	t.Helper()
+	if want := len(audit.Scale(judge)); len(opponents) != want {
+		t.Errorf("%d built-in opponents, want %d", len(opponents), want)
+	}
+	last := -1.0
+	for _, o := range opponents {
+		k, _ := arena.BuiltInOf(o.Name)
+		if known := float64(k.Known) / 100; o.Tried < 40 || o.Share <= last || o.Low > known || o.High < known {
+			t.Errorf("%+v, known %v", o, known)
+		}
+		last = o.Share
+	}
 }
 
 // Each of the eight cheats is found where it works, and no other with it.
@@ -105,6 +130,69 @@ func TestAudit_planted(t *testing.T) {
 				t.Errorf("succeeded: %q, want %q; not tried: %q", got, want, untried)
 			}
 		})
+	}
+}
+
+// The folder of the copy goes with it, also when the audit is stopped.
+func TestAudit_folder(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s := newTestServer(t)
+	ctx, stop := context.WithCancel(t.Context())
+	_, err := s.audited(ctx, auditSettings(arena.JudgeChoice), auditTasks(40), func(*auditCopy, *http.ServeMux) {
+		if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "arena-audit-*")); len(left) != 1 {
+			t.Errorf("folders of the copy: %v", left)
+		}
+		stop()
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "arena-audit-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A rated league whose first option is always right is a draft again after the job that
+// audits new leagues; one that a fair draw decides stays open, and a game is not tried.
+func TestAudit_opens(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	create := func(slug string, source map[string]any, tasks []arena.Task) {
+		t.Helper()
+		if tasks != nil {
+			pack := arena.Pack{ID: "pk_" + slug, Name: slug, Format: "jsonl", CreatedAt: s.now().UTC()}
+			must(t, s.store.Packs.CreatePack(t.Context(), pack, tasks))
+			source = map[string]any{"pack_id": pack.ID, "judge": "choice", "rounds": 3}
+		}
+		body := map[string]any{"slug": slug, "title": slug, "time_limit_seconds": 5, "rated": true}
+		maps.Copy(body, source)
+		text, err := json.Marshal(body)
+		must(t, err)
+		if w := request(t, s, http.MethodPost, "/v1/leagues", testAdmin, string(text)); w.Code != http.StatusCreated {
+			t.Fatalf("%s: %d %s", slug, w.Code, w.Body)
+		}
+	}
+	first := auditTasks(40)
+	for i := range first {
+		first[i].Answers = first[i].Options[:1]
+	}
+	create("fair", nil, auditTasks(40))
+	create("first", nil, first)
+	create("game", map[string]any{"game": map[string]any{"name": "connect_four"}}, nil)
+	jobs := s.jobs()
+	must(t, jobs[slices.IndexFunc(jobs, func(j job) bool { return j.name == "audits" })].run(t.Context()))
+	for slug, want := range map[string]struct {
+		status arena.LeagueStatus
+		note   string
+		at     bool
+	}{
+		"fair": {arena.LeagueOpen, "", true}, "first": {arena.LeagueDraft, "the audit found that agents can cheat: first_option", true}, "game": {arena.LeagueOpen, "", false},
+	} {
+		l, err := s.store.Leagues.League(t.Context(), slug)
+		must(t, err)
+		if l.Status != want.status || l.Note.String() != want.note || (l.Audit != nil) != want.at || l.Audit.Waits() {
+			t.Errorf("%s is %s: %s; audit %+v", slug, l.Status, l.Note, l.Audit)
+		}
 	}
 }
 

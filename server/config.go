@@ -63,6 +63,7 @@ type Config struct {
 
 	AllowCIDRs         []netip.Prefix
 	AllowCIDRsForce    bool
+	AuditLeagues       bool                  // rated ones, before they open
 	AllowHTTPEndpoints bool                  // on public addresses
 	GroupOwnersBy      []arena.UnratedReason // links that make owners one group for rated play
 	SharedNetworks     arena.SharedNetworks  // see sharedNetworks

@@ -28,6 +28,7 @@ const (
 	erasuresEvery = 10 * time.Second // after a match, for the texts of deleted owners in it
 	logEvery      = time.Minute      // what was erased is in it for about as long
 	mailsEvery    = 2 * time.Second  // people wait for them
+	auditsEvery   = 5 * time.Second  // a new league is open until its audit ends
 	mendEvery     = 10 * time.Second // a clock that was set back stops nothing for longer
 )
 
@@ -76,6 +77,9 @@ func (s *Server) jobs() []job {
 		}},
 		{name: "relay", every: 5 * time.Second, run: s.relay.Sweep},
 		{name: "retention", every: 10 * time.Minute, run: s.retain},
+	}
+	if s.cfg.AuditLeagues {
+		jobs = append(jobs, job{name: "audits", every: auditsEvery, run: s.ops.leagues.AuditDue})
 	}
 	if s.mailer != nil {
 		jobs = append(jobs, job{name: "outbox", every: mailsEvery, run: s.mailer.Deliver})

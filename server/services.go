@@ -115,7 +115,8 @@ func (s *Server) newServices(ctx context.Context, out *outbound, quotas *quota.S
 	}
 	v.leagues = league.NewService(league.ServiceOptions{
 		Store: s.store, Entries: v.entries, Games: s.games, HasModel: s.cfg.JudgeURL != nil, Document: api.LeagueDocument, Now: s.now,
-		Cheats: func(ctx context.Context, of arena.Settings, tasks []arena.Task) ([]arena.AuditedCheat, error) {
+		AuditsRated: s.cfg.AuditLeagues,
+		Cheats: func(ctx context.Context, of arena.Settings, tasks []arena.Task) (arena.AuditReport, error) {
 			return s.audited(ctx, of, tasks, nil)
 		},
 	})

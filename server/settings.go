@@ -105,6 +105,11 @@ func Settings() []Setting {
 			parse: func(c *Config, v string) error { return parseSwitch(v, &c.AllowCIDRsForce) },
 		},
 		{
+			Key: "ARENA_AUDIT_LEAGUES", Default: "1",
+			Doc:   "1: a new rated league of questions is audited in the background, which takes less than a minute, and does not open if a cheat succeeds. 0: leagues are audited on demand alone.",
+			parse: func(c *Config, v string) error { return parseSwitch(v, &c.AuditLeagues) },
+		},
+		{
 			Key: "ARENA_ALLOW_HTTP_ENDPOINTS", Default: "0",
 			Doc:   "1: accept agents' endpoints on public addresses that begin with http://. Everyone on the way can then read and change tasks and answers. Addresses in ARENA_ALLOW_CIDRS need no https in any case, and agents that are registered already keep their endpoints.",
 			parse: func(c *Config, v string) error { return parseSwitch(v, &c.AllowHTTPEndpoints) },

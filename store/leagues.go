@@ -39,7 +39,7 @@ var (
 	insertLeagues = db.NewInsert(leagueTable, "ON CONFLICT (slug) DO NOTHING")
 	updateLeagues = db.NewUpdate(leagueTable, []string{"slug"}, []string{
 		"title", "status", "settings", "entry", "schedule", "next_run_at", "note",
-		"description", "prize", "rules_text", "signup_until", "archived_at", "judge_since",
+		"description", "prize", "rules_text", "signup_until", "archived_at", "judge_since", "audit",
 	})
 )
 
@@ -106,7 +106,7 @@ func (s *Leagues) Leagues(ctx context.Context) ([]arena.League, error) {
 // UpdateLeague changes a league by apply, which gets the stored one and runs
 // inside the transaction, perhaps more than once; its error undoes the change
 // and comes back. What is written: title, texts, status, settings, entry rules,
-// deadline, archive, schedule, next run, note and start of the judge's card. The audit entries that
+// deadline, archive, schedule, next run, note, start of the judge's card and audit. The audit entries that
 // audit returns about the change are stored with it. Opponents that Settings.BuiltIn no longer names are
 // withdrawn, and those that it names now are entered. invalid: its pack does not exist.
 func (s *Leagues) UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error) {
@@ -182,22 +182,6 @@ func enterBuiltIn(ctx context.Context, tx *db.Tx, league string, g arena.Agent, 
 		}
 	}
 	return enter(ctx, tx, league, g.ID, at)
-}
-
-// SaveAudit stores the report of an audit as the newest of a league, with the audit
-// entries about it.
-func (s *Leagues) SaveAudit(ctx context.Context, slug string, report arena.AuditReport, audit ...arena.AuditEntry) error {
-	err := s.write(ctx, leagueKey(slug), func(ctx context.Context, tx *db.Tx) error {
-		n, err := db.Exec(ctx, tx, `UPDATE leagues SET audit = $1 WHERE slug = $2`, db.Encode(report), slug)
-		switch {
-		case err != nil:
-			return err
-		case n == 0:
-			return notFound("league", slug)
-		}
-		return base.InsertAudit(ctx, tx, audit...)
-	})
-	return s.wrap(err, "store the audit of league %s", slug)
 }
 
 // DeleteLeague deletes a league that never had a match, with its entries and

@@ -24,6 +24,7 @@ type Operations interface {
 	Leagues(ctx context.Context, caller arena.Caller) (any, error)
 	Standings(ctx context.Context, caller arena.Caller, league string, limit int) (any, error)
 	Compare(ctx context.Context, caller arena.Caller, league, a, b string) (any, error)
+	Audit(ctx context.Context, caller arena.Caller, league string) (any, error)
 	Enter(ctx context.Context, caller arena.Caller, league, agentID, password string) error
 	MyAgents(ctx context.Context, caller arena.Caller) (any, error)
 	Register(ctx context.Context, caller arena.Caller, r arena.Registration) (any, error)

@@ -57,7 +57,7 @@ func TestServer_outcomes(t *testing.T) {
 func TestServer_tools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	public := []string{"compare", "list_leagues", "losses", "standings", "topics", "watch_match"}
+	public := []string{"audit", "compare", "list_leagues", "losses", "standings", "topics", "watch_match"}
 	for token, more := range map[string][]string{
 		"":      nil,
 		"ag_1":  {"answer", "deliveries", "join_league", "next_task", "report"},
@@ -141,6 +141,9 @@ func TestServer_arguments(t *testing.T) {
 	}
 	if out := everyone.must("topics", object{"agent_id": "ag_2", "league": "quiz"}); !reflect.DeepEqual(out["items"], []any{"ag_2", "quiz", ""}) {
 		t.Errorf("topics: %v", out)
+	}
+	if out := everyone.must("audit", object{"league": "quiz"}); !reflect.DeepEqual(out["items"], []any{"quiz"}) {
+		t.Errorf("audit: %v", out)
 	}
 	if out := everyone.must("compare", object{"league": "quiz", "a": "ag_1", "b": "ag_2"}); !reflect.DeepEqual(out["items"], []any{"quiz", "ag_1", "ag_2"}) {
 		t.Errorf("compare: %v", out)

@@ -33,6 +33,11 @@ func (s *Server) tools() []tool {
 			input:       object{"league": league, "a": agent, "b": agent}, required: []string{"league", "a", "b"}, call: with(s.compare),
 		},
 		{
+			name: "audit", description: "The newest audit of a league: what cheats got on a copy of it, and what its questions give away.",
+			operation: "get-audit", output: answerSchema("GET /v1/leagues/{slug}/audit"),
+			input: object{"league": league}, required: []string{"league"}, call: with(s.audit),
+		},
+		{
 			name: "watch_match", description: "A match as it stands, and its events after a seq; waits up to 20 seconds for one. Call again with next_since until over is true.",
 			operation: "list-match-events", output: watchSchema(),
 			input: object{
@@ -196,6 +201,18 @@ func (s *Server) compare(ctx context.Context, q *request, in compareInput) (resu
 		return result{}, err
 	}
 	v, err := s.o.Operations.Compare(ctx, q.caller, in.League, in.A, in.B)
+	return result{value: v}, err
+}
+
+type auditInput struct {
+	League string `json:"league"`
+}
+
+func (s *Server) audit(ctx context.Context, q *request, in auditInput) (result, error) {
+	if err := check(id("league", in.League, true)); err != nil {
+		return result{}, err
+	}
+	v, err := s.o.Operations.Audit(ctx, q.caller, in.League)
 	return result{value: v}, err
 }
 

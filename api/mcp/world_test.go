@@ -84,6 +84,10 @@ func (*operations) Compare(_ context.Context, _ arena.Caller, league, a, b strin
 	return map[string]any{"items": []any{league, a, b}}, nil
 }
 
+func (*operations) Audit(_ context.Context, _ arena.Caller, league string) (any, error) {
+	return map[string]any{"items": []any{league}}, nil
+}
+
 func (*operations) Enter(_ context.Context, c arena.Caller, league, agentID, password string) error {
 	if c.AgentID != agentID || password != "sesame" {
 		return arena.Errorf(arena.CodeForbidden, "league %s asks for a password", league)

@@ -81,6 +81,12 @@ func printAudit(w io.Writer, r arena.AuditReport) error {
 			err = errors.Join(err, line("%s\t%d\t%.0f %%\t%.0f–%.0f %%\t%.0f %%\t%s", name(c.Name), c.Tried, 100*c.Share, 100*c.Low, 100*c.High, 100*c.Chance, result))
 		}
 	}
+	if len(r.Opponents) > 0 {
+		err = errors.Join(err, t.Flush(), line("\nBUILT-IN OPPONENT\tTRIED\tSHARE\t95 %% INTERVAL"))
+	}
+	for _, o := range r.Opponents {
+		err = errors.Join(err, line("%s\t%d\t%.0f %%\t%.0f–%.0f %%", name(o.Name), o.Tried, 100*o.Share, 100*o.Low, 100*o.High))
+	}
 	if len(r.Findings) > 0 {
 		err = errors.Join(err, t.Flush(), line("\nFOUND\tQUESTIONS\tOF\tCHANCE\tNUMBERS"))
 	}

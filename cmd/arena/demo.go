@@ -144,6 +144,7 @@ func (c *DemoCmd) config(app *App, dir string) (server.Config, error) {
 		"ARENA_DATABASE_URL":   "sqlite:" + filepath.Join(dir, "arena.db"),
 		"ARENA_ADMIN_TOKEN":    secret,
 		"ARENA_ALLOW_CIDRS":    "127.0.0.0/8,::1/128",
+		"ARENA_AUDIT_LEAGUES":  "0",  // its matches need the processors
 		"ARENA_SHUTDOWN_GRACE": "3s", // who ends a demo does not want to wait for it
 	}})
 	if err != nil {

@@ -196,6 +196,7 @@ func startLocal(app *App, out io.Writer, addr string, f LocalFlags, targets []ta
 		"ARENA_ADDR": addr, "ARENA_PUBLIC_URL": f.Arena, "ARENA_METRICS_ADDR": "", "ARENA_HEALTH_INTERVAL": "1h",
 		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(dir, "arena.db"), "ARENA_SHUTDOWN_GRACE": "1s",
 		"ARENA_ALLOW_HTTP_ENDPOINTS": "true", // the author decides what to call
+		"ARENA_AUDIT_LEAGUES":        "0",
 	}
 	if slices.ContainsFunc(targets, func(t target) bool { return loopback(t.endpoint) }) {
 		flags["ARENA_ALLOW_CIDRS"], flags["ARENA_ALLOW_CIDRS_FORCE"] = "127.0.0.0/8,::1/128", "true" // --arena may be a tunnel's URL

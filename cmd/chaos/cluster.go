@@ -98,7 +98,7 @@ func newCluster(bin, dir string, n int, p *problems, publicURL string, env func(
 			"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "ARENA_ADDR=127.0.0.1:0", "ARENA_METRICS_ADDR=",
 			"ARENA_PUBLIC_URL=" + publicURL, "ARENA_ADMIN_TOKEN=" + adminToken, "ARENA_ALLOW_CIDRS=127.0.0.0/8",
 			"ARENA_HEALTH_INTERVAL=5s", "ARENA_SPECTATORS_PER_ADDRESS=100000", "ARENA_REQUESTS_PER_ADDRESS=10000000", "ARENA_MIB_PER_ADDRESS=1048576", "ARENA_SHUTDOWN_GRACE=" + grace.String(),
-			"ARENA_LOG_FORMAT=json", "ARENA_LOG_LEVEL=debug", "ARENA_ARCHIVE_AFTER=3s",
+			"ARENA_AUDIT_LEAGUES=0", "ARENA_LOG_FORMAT=json", "ARENA_LOG_LEVEL=debug", "ARENA_ARCHIVE_AFTER=3s",
 		}, env(i+1)...)})
 	}
 	return c

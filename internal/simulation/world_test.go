@@ -98,7 +98,7 @@ func (n *node) start() {
 	cfg, err := server.Load(server.Sources{Flags: map[string]string{
 		"ARENA_ADDR": address, "ARENA_PUBLIC_URL": "http://" + address, "ARENA_METRICS_ADDR": "", "ARENA_ADMIN_TOKEN": adminToken,
 		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(w.dir, "arena.db"), "ARENA_ALLOW_CIDRS": "10.1.0.0/16", "ARENA_ALLOW_CIDRS_FORCE": "1",
-		"ARENA_HEALTH_INTERVAL": "60s",
+		"ARENA_HEALTH_INTERVAL": "60s", "ARENA_AUDIT_LEAGUES": "0", // audits open sockets
 	}})
 	must(w.t, err)
 	s, err := server.New(w.t.Context(), cfg, slog.New(watcher{w.logs, n, n.port}).With("host", n.addr.String()), server.Options{

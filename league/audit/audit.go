@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/game/players"
 )
 
 const (
@@ -44,6 +45,44 @@ func Cheats(results map[string]Result) []arena.AuditedCheat {
 		c.Share, c.Low, c.High = share.Share, share.Low, share.High
 		c.Passed = n > 0 && tail(r.Chances, r.Won) >= level
 		all = append(all, c)
+	}
+	return all
+}
+
+// Stops returns the names of what keeps a rated league from opening: cheats that
+// succeeded, and leaks. That everything is public at once in a league that is live was
+// chosen by its host, because rated leagues are sealed by default. What the text of
+// questions gives away makes a league weaker; it lets nobody read an answer.
+func Stops(r arena.AuditReport, of arena.Settings) (found []string) {
+	for _, c := range r.Cheats {
+		if c.Tried > 0 && !c.Passed && (c.Name != arena.CheatCopier || of.Visibility != arena.VisibilityLive) {
+			found = append(found, c.Name)
+		}
+	}
+	for _, f := range r.Findings {
+		if f.Kind == arena.FoundDelay {
+			found = append(found, f.Kind)
+		}
+	}
+	return found
+}
+
+// Scale returns the built-in opponents that play beside cheats under a judge, from the
+// weakest to the strongest.
+func Scale(judge arena.JudgeSpec) []string {
+	if !slices.Contains(players.Judges(), judge.Kind) {
+		return nil
+	}
+	return []string{"p05", "p25", "p50", "p75", "p95"}
+}
+
+// Opponents returns the results of the built-in opponents of a scale.
+func Opponents(scale []string, results map[string]Result) []arena.AuditedOpponent {
+	var all []arena.AuditedOpponent
+	for _, name := range scale {
+		r := results[name]
+		share := arena.ShareOf(r.Won, len(r.Chances))
+		all = append(all, arena.AuditedOpponent{Name: name, Tried: len(r.Chances), Share: share.Share, Low: share.Low, High: share.High})
 	}
 	return all
 }

@@ -101,6 +101,7 @@ function route(w, url) {
         seasons.map(({ frozen: _f, entrants: _e, table: _t, rounds: _r, ...s }) => s),
       );
     if (more === 'comparison') return comparison(id, ofGames(w, id), url.searchParams.get('a'), url.searchParams.get('b'));
+    if (more === 'audit') return w.audits?.[id] ?? { status: 'none', cheats: [], opponents: [], findings: [] };
     if (more === 'judge') return { league: id, ...w.judges?.[id] };
     if (more === 'standings')
       return {

@@ -34,6 +34,13 @@ describe('the note of a league', () => {
     );
   });
 
+  it('names the cheats that an audit found', () => {
+    const note_params = { cheats: 'copier, short_delay, tomorrow' };
+    expect(noteText({ note: 'the audit …', note_code: 'audit', note_params })).toBe(
+      'its audit found that agents can cheat: Copying what is public; The delay is shorter than the time limit; tomorrow',
+    );
+  });
+
   it('says until when agents play elsewhere', () => {
     const note_params = { round: 2, agent: 'Ann', until: '2026-11-21T12:00:00Z' };
     expect(noteText({ note: 'round 2 …', note_code: 'plays_elsewhere', note_params })).toMatch(

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkPages, counted, id, mapAll, open } from './kit/kit.mjs';
 import { recording, shared } from './kit/recording.mjs';
+import { audit, summary } from '../../scripts/fixture-audit.mjs';
 
 test('a Swiss season shows its rounds and its table', async () => {
   const [season] = shared.world.seasons.swiss;
@@ -172,4 +173,73 @@ test('a frozen board is hidden while the reader looks on, and comes back from th
   assert.ok(delays.length > 1 && delays[0] > 0);
   assert.deepEqual(faults, []);
   await close();
+});
+
+test('the page of a league shows its audit: at chance, with findings, of earlier settings, under way', async (t) => {
+  const own = await recording(t);
+  const league = own.world.leagues.find((l) => l.slug === 'trivia');
+  const shows = (report) => {
+    own.world.audits = { trivia: report };
+    league.audit = report.cheats ? summary(report) : report;
+  };
+  const look = async (report, check) => {
+    shows(report);
+    const { page, faults, close } = await open('/l/trivia', { origin: own.origin });
+    await page.locator(id('league-audit')).waitFor();
+    await check(page, await page.locator(id('league-audit')).innerText());
+    assert.deepEqual(faults, []);
+    await close();
+  };
+  const unfold = (page) => page.locator(`${id('league-audit')} summary`).click();
+
+  await look(audit(), async (page, text) => {
+    assert.match(text, /8 of 8 cheats stayed at chance\./);
+    assert.doesNotMatch(text, /finding|changed/);
+    await unfold(page);
+    await page.locator(id('audit-p95')).waitFor();
+    assert.match(await page.locator(id('audit-p25')).innerText(), /Knows 25%\s+28% 19%–41%/);
+    assert.match(await page.locator(id('audit-echo')).innerText(), /At chance/);
+    await counted(page.locator(`${id('league-audit')} .bad`), 0);
+  });
+
+  const worse = audit({
+    succeed: ['first_option'],
+    untried: ['injection'],
+    found: [
+      { kind: 'first_option', tasks: 71, of: 200, chance: 0.25 },
+      { kind: 'duplicates', tasks: 2, of: 200, chance: 0, numbers: [7, 19] },
+      { kind: 'short_delay', tasks: 0, of: 0, chance: 0 },
+    ],
+    stale: true,
+  });
+  await look(worse, async (page, text) => {
+    assert.match(text, /6 of 7 cheats stayed at chance\. 3 findings .* The settings have changed since\./);
+    await unfold(page);
+    await counted(page.locator(id('audit-found')), 3);
+    assert.match(await page.locator(id('audit-first_option')).innerText(), /Succeeded/);
+    assert.match(await page.locator(id('audit-injection')).innerText(), /Not tried/);
+    assert.deepEqual(await mapAll(page, id('audit-found'), (l) => l.innerText), [
+      'The first option is right too often 71 of 200 questions, 25% by chance',
+      'Questions are there twice 2 of 200 questions',
+      'The delay is shorter than the time limit',
+    ]);
+  });
+
+  const first = { status: 'pending', passed: 0, tried: 0, findings: 0 };
+  await look(first, async (page, text) => {
+    assert.equal(text, 'Its audit is under way. This takes less than a minute.');
+    await counted(page.locator(`${id('league-audit')} details`), 0);
+  });
+  await look({ ...first, status: 'none', reason: 'the server could not complete it' }, (_, text) =>
+    assert.equal(text, 'The last audit came to nothing: the server could not complete it.'),
+  );
+
+  Object.assign(league, { status: 'draft', note: 'the audit …', note_code: 'audit', note_params: { cheats: 'first_option' } });
+  await look(worse, async (page) => {
+    assert.equal(
+      await page.locator(id('next-run')).first().innerText(),
+      'Not open: its audit found that agents can cheat: The first option',
+    );
+  });
+  await checkPages({ audit: ['/l/trivia', id('league-audit')] }, { origin: own.origin });
 });

@@ -118,6 +118,7 @@ export const texts = {
     'This is the only node: {matches} running matches stop after their round, and nothing is played until another node starts ({others} other nodes, {due} matches waiting).',
   'admin.league.of': '{act}: {league}',
   'admin.league.open': 'Open again',
+  'admin.league.open.draft': 'Open anyway',
   'admin.league.start': 'Start season',
   'admin.league.start-now': 'Start now',
   'admin.league.schedule': 'Schedule',

@@ -118,6 +118,7 @@ export const texts: Translation<typeof en> = {
     'Es el único nodo: {matches} partidas paran tras su ronda y no se juega nada ({others} nodos más, {due} partidas en espera) hasta que se arranque uno.',
   'admin.league.of': '{act}: {league}',
   'admin.league.open': 'Abrir de nuevo',
+  'admin.league.open.draft': 'Abrir igualmente',
   'admin.league.start': 'Empezar',
   'admin.league.start-now': 'Empezar ahora',
   'admin.league.schedule': 'Programar',
