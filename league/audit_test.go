@@ -78,12 +78,13 @@ func TestService_AuditDue(t *testing.T) {
 	}{
 		"sound":           {change: []func(*arena.League){rated}, want: arena.LeagueOpen},
 		"sound and runs":  {change: []func(*arena.League){rated}, act: arena.StartLeague, want: arena.LeagueRunning},
-		"a cheat":         {change: []func(*arena.League){rated}, cheats: []string{arena.CheatEcho, arena.CheatLate}, want: arena.LeagueDraft, found: "echo, late", anyway: arena.OpenLeague},
-		"it runs already": {change: []func(*arena.League){rated}, act: arena.StartLeague, cheats: []string{arena.CheatEcho}, want: arena.LeaguePaused, found: "echo", anyway: arena.ResumeLeague},
-		"it is over":      {change: []func(*arena.League){rated}, act: arena.FinishLeague, cheats: []string{arena.CheatEcho}, want: arena.LeagueFinished},
+		"cheats":          {change: []func(*arena.League){rated}, cheats: []string{arena.CheatEcho, arena.CheatLate, arena.CheatSilence}, want: arena.LeagueDraft, found: "silence, late", anyway: arena.OpenLeague},
+		"a guess":         {change: []func(*arena.League){rated}, cheats: []string{arena.CheatConstant, arena.CheatFirst, arena.CheatEcho, arena.CheatInjection}, want: arena.LeagueOpen},
+		"it runs already": {change: []func(*arena.League){rated}, act: arena.StartLeague, cheats: []string{arena.CheatClones}, want: arena.LeaguePaused, found: "clones", anyway: arena.ResumeLeague},
+		"it is over":      {change: []func(*arena.League){rated}, act: arena.FinishLeague, cheats: []string{arena.CheatLate}, want: arena.LeagueFinished},
 		"live by choice":  {change: []func(*arena.League){rated, live}, cheats: []string{arena.CheatCopier}, want: arena.LeagueOpen},
 		"sealed, a leak":  {change: []func(*arena.League){rated}, cheats: []string{arena.CheatCopier}, want: arena.LeagueDraft, found: "copier", anyway: arena.OpenLeague},
-		"a short delay":   {change: []func(*arena.League){rated, short}, want: arena.LeagueDraft, found: "short_delay", anyway: arena.OpenLeague},
+		"a short delay":   {change: []func(*arena.League){rated, short}, cheats: []string{arena.CheatCopier}, want: arena.LeagueOpen},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -184,7 +185,7 @@ func TestService_AuditDue_fails(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var o *office
 	var play func() error
-	o = auditOffice(t, func(arena.Settings) (arena.AuditReport, error) { return succeeds(arena.CheatEcho), play() })
+	o = auditOffice(t, func(arena.Settings) (arena.AuditReport, error) { return succeeds(arena.CheatLate), play() })
 	league := func() arena.League {
 		t.Helper()
 		l, err := o.store.Leagues.League(t.Context(), "sums")

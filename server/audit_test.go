@@ -186,7 +186,7 @@ func TestAudit_opens(t *testing.T) {
 		note   string
 		at     bool
 	}{
-		"fair": {arena.LeagueOpen, "", true}, "first": {arena.LeagueDraft, "the audit found that agents can cheat: first_option", true}, "game": {arena.LeagueOpen, "", false},
+		"fair": {arena.LeagueOpen, "", true}, "first": {arena.LeagueOpen, "", true}, "game": {arena.LeagueOpen, "", false},
 	} {
 		l, err := s.store.Leagues.League(t.Context(), slug)
 		must(t, err)

@@ -28,7 +28,7 @@ const (
 	erasuresEvery = 10 * time.Second // after a match, for the texts of deleted owners in it
 	logEvery      = time.Minute      // what was erased is in it for about as long
 	mailsEvery    = 2 * time.Second  // people wait for them
-	auditsEvery   = 5 * time.Second  // a new league is open until its audit ends
+	auditsEvery   = time.Minute      // organizers often change a new league at once
 	mendEvery     = 10 * time.Second // a clock that was set back stops nothing for longer
 )
 

@@ -106,7 +106,7 @@ func Settings() []Setting {
 		},
 		{
 			Key: "ARENA_AUDIT_LEAGUES", Default: "1",
-			Doc:   "1: a new rated league of questions is audited in the background, which takes less than a minute, and does not open if a cheat succeeds. 0: leagues are audited on demand alone.",
+			Doc:   "1: a new rated league of questions is audited in the background, and closed again if a cheat gets points whatever is asked. 0: leagues are audited on demand alone.",
 			parse: func(c *Config, v string) error { return parseSwitch(v, &c.AuditLeagues) },
 		},
 		{

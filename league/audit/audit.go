@@ -49,19 +49,26 @@ func Cheats(results map[string]Result) []arena.AuditedCheat {
 	return all
 }
 
-// Stops returns the names of what keeps a rated league from opening: cheats that
-// succeeded, and leaks. That everything is public at once in a league that is live was
-// chosen by its host, because rated leagues are sealed by default. What the text of
-// questions gives away makes a league weaker; it lets nobody read an answer.
+// Stops returns the names of the cheats that keep a rated league from opening: those
+// that get points whatever is asked. A cheat that guesses says something about the
+// questions, and a copier about a visibility that the host chose, because rated leagues
+// are sealed by default: the report has them.
 func Stops(r arena.AuditReport, of arena.Settings) (found []string) {
 	for _, c := range r.Cheats {
-		if c.Tried > 0 && !c.Passed && (c.Name != arena.CheatCopier || of.Visibility != arena.VisibilityLive) {
-			found = append(found, c.Name)
+		if c.Tried == 0 || c.Passed {
+			continue
 		}
-	}
-	for _, f := range r.Findings {
-		if f.Kind == arena.FoundDelay {
-			found = append(found, f.Kind)
+		switch c.Name {
+		case arena.CheatSilence, arena.CheatLate, arena.CheatClones:
+			found = append(found, c.Name)
+		case arena.CheatInjection:
+			if of.Judge.Kind == arena.JudgeModel {
+				found = append(found, c.Name)
+			}
+		case arena.CheatCopier:
+			if of.Visibility == arena.VisibilitySealed {
+				found = append(found, c.Name)
+			}
 		}
 	}
 	return found
