@@ -25,7 +25,7 @@ type EvalCmd struct {
 	URL         string   `name:"url" placeholder:"URL" help:"The arena of the league (ARENA_URL, else the current context, else http://127.0.0.1:8080)."`
 	Pack        string   `placeholder:"FILE" help:"Tasks to play, each once."`
 	PackFormat  string   `default:"auto" enum:"auto,jsonl,csv,opentriviaqa,opentdb,gsm8k,mmlu,arc,aqua,bigbench" help:"Format of the pack: ${enum}; auto is what the file looks like."`
-	Opponent    []string `placeholder:"NAME" sep:"," help:"Built-in opponent; repeatable. In games: random, minimax, bluffer; else p0 to p100, which know so many percent of the answers. Without it: all of a game, or p30, p60 and p90."`
+	Opponent    []string `placeholder:"NAME" sep:"," help:"Built-in opponent; repeatable. In games: random, greedy, search, minimax, bluffer; else p0 to p100, which know so many percent of the answers. Without it: random, greedy and search, or p30, p60 and p90."`
 	Matches     int      `default:"30" placeholder:"N" help:"Matches, 1 to 500, with the rounds or games of the league; fewer if the pack has no more tasks."`
 	Concurrency int      `default:"4" placeholder:"N" help:"Matches at once, 1 to 64; fewer if the agent takes fewer."`
 	Seed        *uint64  `placeholder:"N" help:"Seed of the order of tasks, of generated tasks and of the deals; without, a secret one."`
@@ -74,7 +74,7 @@ func (c *EvalCmd) Run(app *App) (err error) {
 	}
 	all := contestants{everyMatch: true}
 	defer func() { err = errors.Join(err, all.close()) }()
-	if err := all.add(app, c.Agent, c.Protocol, c.SourceFlags, p.game != "", seed); err != nil {
+	if err := all.add(app, c.Agent, c.Protocol, c.SourceFlags, p.game, seed); err != nil {
 		return err
 	}
 	names := c.Opponent

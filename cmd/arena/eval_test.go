@@ -11,6 +11,7 @@ import (
 
 	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/game/players"
 )
 
 // evalResult evaluates an agent in a league of an arena.
@@ -88,15 +89,15 @@ func TestEval(t *testing.T) {
 	})
 	t.Run("a game, as tables", func(t *testing.T) {
 		t.Parallel()
-		code, out, errs := call(t, nil, "eval", "--addr", "127.0.0.1:0", "--league", "xo", "--url", o.arena.LocalURL(), "--matches", "2", "--opponent", "random", "me=random")
-		if code != exitOK || !strings.Contains(out, "OPPONENT  MATCHES  WON") || !strings.Contains(out, "\nGAMES  WON  DRAWN") || strings.Contains(out, "TOPIC") {
+		code, out, errs := call(t, nil, "eval", "--addr", "127.0.0.1:0", "--league", "xo", "--url", o.arena.LocalURL(), "--matches", "8", "me=minimax")
+		if code != exitOK || !strings.Contains(out, "OPPONENT  MATCHES  WON") || !strings.Contains(out, "\nGAMES  WON  DRAWN") || strings.Contains(out, "TOPIC") || !strings.Contains(out, "against random, greedy, search") {
 			t.Errorf("code %d, %s%s", code, out, errs)
 		}
 	})
 	for want, args := range map[string][]string{
 		"did not answer error 10 of 10 tasks; the last because: exit status 1": {"--league", "sums", "--matches", "20", "broken=exec:false"},
 		"no built-in opponent is called \"minimax\"":                           {"--league", "sums", "--opponent", "minimax", clueless},
-		"no bot is called \"p60\"":                                             {"--league", "xo", "--opponent", "p60", "random"},
+		"no built-in opponent of tic_tac_toe is called \"p60\"":                {"--league", "xo", "--opponent", "p60", "random"},
 		"have no answers that p60 could know":                                  {"--league", "regex", "--pack", words, "--opponent", "p60", clueless},
 		"give one with --pack":                                                 {"--league", "words", clueless},
 		"must be 1 to 500":                                                     {"--league", "words", "--matches", "501", clueless},
@@ -119,14 +120,14 @@ func TestKnower(t *testing.T) {
 	for i := range tasks {
 		tasks[i] = arena.Task{Description: fmt.Sprint("question ", i), Answers: []string{"right"}, Options: []string{"right", "wrong"}}
 	}
-	right := 0
+	right, judge := 0, arena.JudgeSpec{Kind: arena.JudgeExact}
 	for _, task := range tasks {
 		asked := &arenaagent.Task{Description: task.Description, Options: []string{"wrong", "right"}}
-		answer, err := knower("p60", 60, tasks)(t.Context(), asked, nil)
-		again, _ := knower("p60", 60, tasks)(t.Context(), asked, nil)
+		answer, err := knower(60, judge, tasks)(t.Context(), asked, nil)
+		again, _ := knower(60, judge, tasks)(t.Context(), asked, nil)
 		must(t, err)
-		if answer.Value != again.Value {
-			t.Errorf("%s: %q, then %q", task.Description, answer.Value, again.Value)
+		if same := players.Answer(60, judge, task); answer.Value != again.Value || answer.Value != same { // as in a league
+			t.Errorf("%s: %q, %q, in a league %q", task.Description, answer.Value, again.Value, same)
 		}
 		if answer.Value == "right" {
 			right++
@@ -135,8 +136,7 @@ func TestKnower(t *testing.T) {
 	if right < 550 || right > 650 {
 		t.Errorf("p60 knows %d of 1,000", right)
 	}
-	answer, err := knower("p100", 100, tasks)(t.Context(), &arenaagent.Task{Description: "another"}, nil)
-	if err != nil || answer.Value != unknown {
-		t.Errorf("%+v, %v", answer, err)
+	if answer, err := knower(100, judge, tasks)(t.Context(), &arenaagent.Task{Description: "another"}, nil); err == nil {
+		t.Errorf("another question: %+v", answer)
 	}
 }
