@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -106,7 +105,7 @@ func (c *contestants) bot(name, game string, seed uint64) (arenaagent.Handler, e
 			seed ^= match.Sum64()
 		}
 		if plays {
-			move, err := players.Move(name, game, json.RawMessage(task.Observation), players.Dice(name, strconv.FormatUint(seed, 10), strconv.Itoa(task.Round)))
+			move, err := players.Move(name, game, task.Observation, players.Dice(name, strconv.FormatUint(seed, 10), strconv.Itoa(task.Round)))
 			return arenaagent.Answer{Value: move}, err
 		}
 		play, err := agents.Bot(name, seed)
