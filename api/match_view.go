@@ -59,6 +59,7 @@ type seatView struct {
 	OwnerID      string          `json:"owner_id"`
 	OwnerGroup   string          `json:"owner_group,omitempty" doc:"Seats with the same group are not rated against each other; absent: the owner_id."`
 	Version      string          `json:"version,omitempty"`
+	BuiltIn      bool            `json:"built_in,omitempty" doc:"The agent comes with the program."`
 	State        arena.SeatState `json:"state" enum:"active,out,left"`
 	OutRound     int             `json:"out_round,omitempty" doc:"The round in which it was eliminated or left."`
 	Points       arena.Points    `json:"points"`
@@ -132,7 +133,7 @@ func (mv *matchViews) one(m visibility.Match) matchView {
 	}
 	for i, s := range m.Seats {
 		v.Seats[i] = seatView{
-			AgentID: s.AgentID, Name: s.Name, OwnerID: s.OwnerID, OwnerGroup: s.OwnerGroup, Version: s.Version, State: s.State, OutRound: s.OutRound,
+			AgentID: s.AgentID, Name: s.Name, OwnerID: s.OwnerID, OwnerGroup: s.OwnerGroup, Version: s.Version, BuiltIn: s.Protocol == arena.ProtocolBuiltIn, State: s.State, OutRound: s.OutRound,
 			Points: s.Points, LostRounds: s.LostRounds, Outcome: s.Outcome, Place: s.Place, RatingDelta: s.Delta,
 		}
 		if s.Delta != nil {

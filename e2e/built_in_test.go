@@ -35,6 +35,7 @@ func TestBuiltIn(t *testing.T) {
 
 	type seat struct {
 		AgentID string `json:"agent_id"`
+		BuiltIn bool   `json:"built_in"`
 		Outcome string
 		Delta   *float64 `json:"rating_delta"`
 	}
@@ -56,7 +57,7 @@ func TestBuiltIn(t *testing.T) {
 			t.Errorf("%s: %+v", slug, m)
 		}
 		for _, s := range m.Seats {
-			if s.Outcome != "answered" || s.Delta == nil {
+			if s.Outcome != "answered" || s.Delta == nil || s.BuiltIn == (s.AgentID == ann.id) {
 				t.Errorf("%s: %+v", slug, s)
 			}
 		}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -17,7 +15,6 @@ import (
 
 	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/examples/agents"
 	"github.com/agora-arena/arena/internal/join"
 	"github.com/agora-arena/arena/internal/plaintext"
 )
@@ -54,8 +51,8 @@ const (
 )
 
 // add reads a contestant: [NAME=]exec:CMD, [NAME=]model:NAME, the name of a built-in
-// opponent where bots is set, or a target of parseTarget.
-func (c *contestants) add(app *App, arg, protocol string, sources SourceFlags, bots bool, seed uint64) error {
+// opponent of the game unless that is "", or a target of parseTarget.
+func (c *contestants) add(app *App, arg, protocol string, sources SourceFlags, game string, seed uint64) error {
 	name, spec, named := strings.Cut(arg, "=")
 	if !named || !targetPrefix.MatchString(name) {
 		name, spec, named = "", arg, false
@@ -73,9 +70,9 @@ func (c *contestants) add(app *App, arg, protocol string, sources SourceFlags, b
 		if source, err = sources.model(app, strings.TrimPrefix(spec, modelPrefix)); err == nil {
 			name, answer = cmp.Or(name, source.Name()), source.Answer
 		}
-	case bots && slices.Contains(agents.Bots(), spec):
+	case game != "" && slices.Contains(bots(game), spec):
 		name = cmp.Or(name, spec)
-		answer, err = c.bot(spec, seed+uint64(len(c.hosted)))
+		answer, err = c.bot(spec, game, seed+uint64(len(c.hosted)))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", arg, err)
@@ -103,23 +100,6 @@ func (c *contestants) addBuiltIn(ctx context.Context, name string, answer arenaa
 		c.targets = append(c.targets, target{name: name, protocol: arena.ProtocolAAP, endpoint: endpoint, named: true})
 	}
 	return err
-}
-
-// bot returns the handler of a built-in opponent of games.
-func (c *contestants) bot(name string, seed uint64) (arenaagent.Handler, error) {
-	same, err := agents.Bot(name, seed)
-	if err != nil || !c.everyMatch {
-		return same, err
-	}
-	return func(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
-		match := fnv.New64a()
-		_, _ = io.WriteString(match, task.MatchID) // a hash takes everything
-		play, err := agents.Bot(name, seed^match.Sum64())
-		if err != nil {
-			return arenaagent.Answer{}, err
-		}
-		return play(ctx, task, events)
-	}, nil
 }
 
 // host opens the endpoint of the contestant that is added next, and returns its URL.

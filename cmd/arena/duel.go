@@ -107,7 +107,7 @@ func (c *DuelCmd) play(app *App) (verdict sprt.Verdict, err error) {
 	defer func() { err = errors.Join(err, agents.close()) }()
 	seed := seedOf(c.Seed)
 	for _, arg := range []string{c.Old, c.New} {
-		if err := agents.add(app, arg, c.Protocol, c.SourceFlags, p.game != "", seed); err != nil {
+		if err := agents.add(app, arg, c.Protocol, c.SourceFlags, p.game, seed); err != nil {
 			return verdict, err
 		}
 	}

@@ -111,7 +111,7 @@ func TestDuel_game(t *testing.T) {
 	})
 	t.Run("a game that they do not know", func(t *testing.T) {
 		t.Parallel()
-		code, _, errs := duelResult(t, "--game", "negotiation", "--max-matches", "2", "random", "a=random")
+		code, _, errs := duelResult(t, "--game", "negotiation", "--max-matches", "2", "minimax", "a=minimax")
 		if code != exitUsage || !strings.Contains(errs, "did not answer 1 of 1 moves (unavailable 1); the last because: the agent is not available") {
 			t.Errorf("code %d, %s", code, errs)
 		}

@@ -9,12 +9,14 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/plaintext"
+	"github.com/agora-arena/arena/scoring"
 )
 
 // EvalCmd is `arena eval`.
@@ -25,7 +27,7 @@ type EvalCmd struct {
 	URL         string   `name:"url" placeholder:"URL" help:"The arena of the league (ARENA_URL, else the current context, else http://127.0.0.1:8080)."`
 	Pack        string   `placeholder:"FILE" help:"Tasks to play, each once."`
 	PackFormat  string   `default:"auto" enum:"auto,jsonl,csv,opentriviaqa,opentdb,gsm8k,mmlu,arc,aqua,bigbench" help:"Format of the pack: ${enum}; auto is what the file looks like."`
-	Opponent    []string `placeholder:"NAME" sep:"," help:"Built-in opponent; repeatable. In games: random, minimax, bluffer; else p0 to p100, which know so many percent of the answers. Without it: all of a game, or p30, p60 and p90."`
+	Opponent    []string `placeholder:"NAME" sep:"," help:"Built-in opponent; repeatable. In games: random, greedy, search, minimax, bluffer; else p0 to p100, which know so many percent of the answers. Without it: random, greedy and search, or p30, p60 and p90."`
 	Matches     int      `default:"30" placeholder:"N" help:"Matches, 1 to 500, with the rounds or games of the league; fewer if the pack has no more tasks."`
 	Concurrency int      `default:"4" placeholder:"N" help:"Matches at once, 1 to 64; fewer if the agent takes fewer."`
 	Seed        *uint64  `placeholder:"N" help:"Seed of the order of tasks, of generated tasks and of the deals; without, a secret one."`
@@ -74,7 +76,7 @@ func (c *EvalCmd) Run(app *App) (err error) {
 	}
 	all := contestants{everyMatch: true}
 	defer func() { err = errors.Join(err, all.close()) }()
-	if err := all.add(app, c.Agent, c.Protocol, c.SourceFlags, p.game != "", seed); err != nil {
+	if err := all.add(app, c.Agent, c.Protocol, c.SourceFlags, p.game, seed); err != nil {
 		return err
 	}
 	names := c.Opponent
@@ -138,6 +140,7 @@ type evaluation struct {
 	asked           int
 	missed          map[string]int
 	tokens          int64
+	answers         map[string][]scoring.Trial // by topic
 }
 
 func (e *evaluation) note(format string, args ...any) {
@@ -146,7 +149,7 @@ func (e *evaluation) note(format string, args ...any) {
 
 // play plays the matches and returns the report.
 func (e *evaluation) play(ctx context.Context) (report evalReport, err error) {
-	e.missed = map[string]int{}
+	e.missed, e.answers = map[string]int{}, map[string][]scoring.Trial{}
 	began, mark := e.now(), 1
 	broken := func(least int) bool {
 		n := 0
@@ -155,9 +158,11 @@ func (e *evaluation) play(ctx context.Context) (report evalReport, err error) {
 		}
 		return e.asked >= least && 2*n > e.asked
 	}
-	err = e.run(ctx, func(_ int, p played) (over bool, err error) {
+	err = e.run(ctx, func(n int, p played) (over bool, err error) {
 		if e.matches++; p.void != "" {
 			e.failed++
+		} else {
+			e.answer(n, p)
 		}
 		e.asked += p.asked[1]
 		e.tokens += p.tokens[1]
@@ -183,7 +188,39 @@ func (e *evaluation) play(ctx context.Context) (report evalReport, err error) {
 	report = evalReport{
 		Agent: e.agents.targets[0].name, Played: e.plan.what, Matches: e.matches, Failed: e.failed, Missed: e.missed, Tokens: e.tokens, Seconds: e.now().Sub(began).Seconds(),
 	}
-	return report, report.read(ctx, e.local, e.id)
+	err = report.read(ctx, e.local, e.id)
+	e.cluster(&report.Topics)
+	return report, err
+}
+
+// answer keeps the answers of a match.
+func (e *evaluation) answer(match int, p played) {
+	for _, u := range p.units {
+		if u.answered[1] && e.plan.game == "" {
+			t := scoring.Trial{Match: strconv.Itoa(match)}
+			if u.points[1] == 1 {
+				t.Score = 1
+			}
+			e.answers[u.topic] = append(e.answers[u.topic], t)
+		}
+	}
+}
+
+// cluster replaces the intervals of shares of right answers, which the arena computes as
+// if no answers depended on each other, by those that are clustered by match.
+func (e *evaluation) cluster(topics *evalTopics) {
+	var all []scoring.Trial
+	for i := range topics.Items {
+		trials := e.answers[topics.Items[i].Topic]
+		topics.Items[i].cluster(trials)
+		all = append(all, trials...)
+	}
+	topics.Total.cluster(all)
+}
+
+func (s *evalShare) cluster(trials []scoring.Trial) {
+	share, matches := scoring.ShareByMatch(trials)
+	s.Low, s.High, s.Matches, s.TooFew = share.Low, share.High, matches, matches < scoring.MinCompared
 }
 
 // evalReport is the result of an evaluation, as --json prints it. Topics, Games,
@@ -198,7 +235,7 @@ type evalReport struct {
 	Seconds float64        `json:"seconds"`
 
 	Opponents []evalOpponent    `json:"opponents"`
-	Topics    json.RawMessage   `json:"topics"`   // GET /v1/agents/{id}/topics
+	Topics    evalTopics        `json:"topics"`   // GET /v1/agents/{id}/topics, with intervals by match
 	Outcomes  json.RawMessage   `json:"outcomes"` // GET /v1/agents/{id}/outcomes
 	Losses    []json.RawMessage `json:"losses"`   // GET /v1/agents/{id}/losses, all of them
 }
@@ -252,12 +289,14 @@ func (r *evalReport) read(ctx context.Context, local *localArena, id string) err
 // evalTopics and evalOutcomes are what is printed of the API's answers.
 type (
 	evalShare struct {
-		Topic    string  `json:"topic"`
+		Topic    string  `json:"topic,omitempty"`
 		Answered int     `json:"answered"`
 		Right    int     `json:"right"`
 		Share    float64 `json:"share"`
 		Low      float64 `json:"low"`
 		High     float64 `json:"high"`
+		Matches  int     `json:"matches"`           // with such an answer
+		TooFew   bool    `json:"too_few,omitempty"` // matches for an interval that means something
 	}
 	evalTopics struct {
 		Items []evalShare `json:"items"`
@@ -315,16 +354,19 @@ func (r evalReport) print(w io.Writer) error {
 	for _, o := range r.Opponents {
 		row(o.Name, o.Matches, o.Wins, o.Draws, o.Losses, percent(o.Share), interval(o.Low, o.High))
 	}
-	var topics evalTopics
 	var outcomes evalOutcomes
-	if err := errors.Join(json.Unmarshal(r.Topics, &topics), json.Unmarshal(r.Outcomes, &outcomes)); err != nil {
+	if err := json.Unmarshal(r.Outcomes, &outcomes); err != nil {
 		return err
 	}
-	if len(topics.Items) > 0 {
+	if topics := r.Topics; len(topics.Items) > 0 {
 		section("TOPIC", "ANSWERS", "RIGHT", "SHARE", "95 % INTERVAL")
 		topics.Total.Topic = "all"
 		for _, v := range append(topics.Items, topics.Total) {
-			row(cmp.Or(v.Topic, "–"), v.Answered, v.Right, percent(v.Share), interval(v.Low, v.High))
+			reach := interval(v.Low, v.High)
+			if v.TooFew {
+				reach = "too few"
+			}
+			row(cmp.Or(v.Topic, "–"), v.Answered, v.Right, percent(v.Share), reach)
 		}
 	}
 	for _, l := range outcomes.Games { // of one league

@@ -26,11 +26,11 @@ type localPlan struct {
 	units int    // tasks or games of a match
 	what  string // for people
 	body  map[string]any
-	game  string       // "": it asks questions
-	pack  []byte       // nil: no pack
-	again int          // tasks of the pack that repeat an earlier one and are left out
-	tasks []arena.Task // of the pack, or generated, in the order in which they are put; nil: the league makes them
-	judge string       // kind; "": a game
+	game  string          // "": it asks questions
+	pack  []byte          // nil: no pack
+	again int             // tasks of the pack that repeat an earlier one and are left out
+	tasks []arena.Task    // of the pack, or generated, in the order in which they are put; nil: the league makes them
+	judge arena.JudgeSpec // zero: a game
 	// remote is the arena of an uploaded game.
 	remote *cli.Target
 }
@@ -60,9 +60,11 @@ func (f TaskFlags) plan(app *App, league, address string, seed *uint64, units in
 	}
 	switch judge := p.body["judge"].(type) {
 	case string:
-		p.judge = judge
+		p.judge.Kind = judge
 	case map[string]any:
-		p.judge, _ = judge["kind"].(string)
+		if err := recode(judge, &p.judge); err != nil {
+			return p, fmt.Errorf("judge: %w", err)
+		}
 	}
 	p.body["rounds"] = p.units
 	if p.game != "" {
@@ -165,6 +167,15 @@ func (f TaskFlags) leaguePlan(app *App, league, address string, units int) (p lo
 	return p, nil
 }
 
+// recode reads JSON that was decoded into v into another type.
+func recode(v, into any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, into)
+}
+
 // generate makes the tasks of a number of matches, as the league's generator makes
 // them, so that built-in opponents can know their answers.
 func (p *localPlan) generate(matches int, seed uint64) error {
@@ -172,11 +183,7 @@ func (p *localPlan) generate(matches int, seed uint64) error {
 		return nil
 	}
 	var spec arena.GeneratorSpec
-	raw, err := json.Marshal(p.body["generator"])
-	if err == nil {
-		err = json.Unmarshal(raw, &spec)
-	}
-	if err != nil {
+	if err := recode(p.body["generator"], &spec); err != nil {
 		return fmt.Errorf("generator: %w", err)
 	}
 	for n := range matches {

@@ -76,7 +76,7 @@ func (c *PlayCmd) Run(app *App) (err error) {
 	defer func() { err = errors.Join(err, all.close()) }()
 	seed := seedOf(c.Seed)
 	for _, arg := range c.Endpoints {
-		if err := all.add(app, arg, c.Protocol, c.SourceFlags, c.Game != "", seed); err != nil {
+		if err := all.add(app, arg, c.Protocol, c.SourceFlags, c.Game, seed); err != nil {
 			return err
 		}
 	}

@@ -33,6 +33,7 @@ type unit struct {
 	// Of a question.
 	topic, question, correct string
 	answers                  [2]string
+	answered                 [2]bool
 	outcomes                 [2]string // "answered", or the reason why it brought no points
 }
 
@@ -148,7 +149,7 @@ func (r *reading) close(w eventWords) {
 		}
 		seat := w.Seats[s]
 		r.open.counts = r.open.counts && arena.Outcome(seat.Outcome).Counted()
-		r.open.outcomes[i] = seat.Outcome
+		r.open.outcomes[i], r.open.answered[i] = seat.Outcome, seat.Outcome == string(arena.OutcomeAnswered)
 		if seat.Reason != "" && seat.Points == 0 {
 			r.open.outcomes[i] = seat.Reason
 		}

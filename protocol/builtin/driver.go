@@ -2,13 +2,10 @@ package builtin
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"runtime"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -83,23 +80,16 @@ func (d *Driver) answer(ctx context.Context, k arena.BuiltInKind, a arena.Attemp
 		return "", context.Cause(ctx)
 	}
 	if k.Fits == arena.BuiltInQuestions {
-		// The same question is known, or not, in every match.
-		return players.Answer(k.Known, s.Judge, a.Task, dice(k.Name, a.Task.Description, strings.Join(a.Task.Options, "\n"))), nil
+		return players.Answer(k.Known, s.Judge, a.Task), nil
 	}
 	if s.Game == nil {
 		return "", fmt.Errorf("%s plays games, and the match asks questions", k.Name)
 	}
 	// Opponents do not know the seed and so cannot know the dice. A reply that is
 	// computed again after a take-over is the same.
-	text, err := players.Move(k.Name, s.Game.Name, a.Task.Observation, dice(strconv.FormatUint(seed, 10), a.MatchID, a.Seat.AgentID, strconv.Itoa(a.Round)))
+	text, err := players.Move(k.Name, s.Game.Name, a.Task.Observation, players.Dice(strconv.FormatUint(seed, 10), a.MatchID, a.Seat.AgentID, strconv.Itoa(a.Round)))
 	if err != nil {
 		return "", fmt.Errorf("choose a move: %w", err)
 	}
 	return text, nil
-}
-
-// dice returns a source of random numbers that follows from texts.
-func dice(of ...string) *rand.Rand {
-	key := sha256.Sum256([]byte(strings.Join(of, "\x00")))
-	return rand.New(rand.NewChaCha8(key)) //nolint:gosec // G404: a stream cipher, whose key holds the secret of the match
 }

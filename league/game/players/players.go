@@ -1,10 +1,12 @@
 package players
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -120,4 +122,10 @@ func drawn[V int | float64](values []V, dice *rand.Rand) int {
 		}
 	}
 	return best[dice.IntN(len(best))]
+}
+
+// Dice returns a source of random numbers that follows from texts.
+func Dice(of ...string) *rand.Rand {
+	key := sha256.Sum256([]byte(strings.Join(of, "\x00")))
+	return rand.New(rand.NewChaCha8(key)) //nolint:gosec // G404: a stream cipher, whose key may hold the secret of a match
 }

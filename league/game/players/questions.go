@@ -1,7 +1,7 @@
 package players
 
 import (
-	"math/rand/v2"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,9 +16,11 @@ func Judges() []string {
 	return []string{arena.JudgeExact, arena.JudgeChoice, arena.JudgeNumber, arena.JudgeSet, arena.JudgeJSON}
 }
 
-// Answer returns the answer of a player that knows a share of all questions, in
-// percent. The dice decide whether it knows this one.
-func Answer(percent int, judge arena.JudgeSpec, task arena.Task, dice *rand.Rand) string {
+// Answer returns the answer of a player that knows a share of all questions, 0 to 100
+// percent. It knows the same questions in every match, whatever the order of their
+// options.
+func Answer(percent int, judge arena.JudgeSpec, task arena.Task) string {
+	dice := Dice(fmt.Sprintf("p%02d", percent), task.Description, strings.Join(slices.Sorted(slices.Values(task.Options)), "\n"))
 	right := func(text string) bool { return scoring.Judge(judge, task, text) == arena.OnePoint }
 	if dice.IntN(100) < percent {
 		// All answers together are right for the judge set, and one of them for the others.
