@@ -418,13 +418,13 @@ func (s *Matches) EndMatch(ctx context.Context, id string, status arena.MatchSta
 		if _, err := db.Exec(ctx, tx, `UPDATE matches SET epoch = epoch + 1 WHERE id = $1`, id); err != nil {
 			return err
 		}
+		if stored, err = s.appendEvents(ctx, tx, id, e); err != nil {
+			return err
+		}
 		if err := endMatch(ctx, tx, id, status, reason, at); err != nil {
 			return err
 		}
 		if _, err := db.Exec(ctx, tx, `UPDATE seats SET playing = 0 WHERE match_id = $1 AND playing = 1`, id); err != nil {
-			return err
-		}
-		if stored, err = s.appendEvents(ctx, tx, id, e); err != nil {
 			return err
 		}
 		return base.InsertAudit(ctx, tx, audit...)
@@ -447,8 +447,9 @@ func delayOf(s arena.Settings) int64 {
 	return s.Visibility.Delay().Milliseconds()
 }
 
-// endMatch is the one place where a match comes to an end. Its transaction is
-// alone, since addOutcomes is in it.
+// endMatch is the one place where a match comes to an end, after its last event was
+// appended: SQLite's trigger matches_ended counts its log. Its transaction is alone,
+// since addOutcomes is in it.
 func endMatch(ctx context.Context, tx *db.Tx, id string, status arena.MatchStatus, reason arena.VoidReason, at time.Time) error {
 	kept := int64(untilEnd) // a match that is void hides what it has hidden
 	if status == arena.MatchFinished {

@@ -125,6 +125,9 @@ func TestMigrate_Forward(t *testing.T) {
 				}
 				for table, query := range queries {
 					query = strings.ReplaceAll(query, " lease_until,", " leased_until,") // renamed by 52
+					if table == "counters" {
+						query += " WHERE name NOT LIKE 'matches %' AND name <> 'log events'" // added by 66
+					}
 					if _, lines := dump(t, s.Reader(), query); !cmp.Equal(before[table], lines) {
 						t.Errorf("%s changed:\n%s", table, cmp.Diff(before[table], lines))
 					}
@@ -171,6 +174,8 @@ func TestMigrations_frozen(t *testing.T) {
 		"sqlite/00060_league_audit.sql":       "4a4f8643811da26e196d628729ab5b407ae1cb5c6afb1cf84afc53925583bc45",
 		"postgres/00062_judge_since.sql":      "84a7de5ee57fc78780c67b19b8be1aa36986aa69edf63e68de90570fbead460d",
 		"sqlite/00062_judge_since.sql":        "68505acac9e2d381cf35449e287136198beb662371311696973791214c10ebb4",
+		"postgres/00066_match_counters.sql":   "13754c15285fd0fc6c6afcae88d15475f05802128d1d18608cbf3033854dde1d",
+		"sqlite/00066_match_counters.sql":     "6e3ec5f8b92b339dc8dfdd32de189365a115c54dac58bdc322db0fc5113f8c46",
 	}
 	for _, engine := range []string{"postgres", "sqlite"} {
 		files, err := migrations.For(engine)

@@ -159,7 +159,12 @@ func (s *Operations) Meetings(ctx context.Context, league string, since time.Tim
 	return meetings, s.wrap(err, "read meetings of league %s", league)
 }
 
-// Counts returns the sizes of the whole arena.
+// endedCounter precedes the status in the name of a counter of matches that are over.
+// Triggers keep these and the counter "log events", the events in their logs.
+const endedCounter = "matches "
+
+// Counts returns the sizes of the whole arena. It reads the agents and the matches that
+// are not over, and counters for all others.
 func (s *Operations) Counts(ctx context.Context) (arena.Counts, error) {
 	counts := arena.Counts{Agents: map[arena.AgentStatus]int{}, Matches: map[arena.MatchStatus]int{}}
 	type line struct {
@@ -179,16 +184,26 @@ func (s *Operations) Counts(ctx context.Context) (arena.Counts, error) {
 			counts.Agents[arena.AgentStatus(l.status)] = l.n
 		}
 		// Logs have no gaps, so their last numbers add up to their lines.
-		matches, err := db.All(ctx, q, read, `SELECT status, count(*), CAST(sum(CASE log_state WHEN $1 THEN 0 ELSE seq END) AS BIGINT)
-			FROM matches GROUP BY status`, logDropped)
+		open, err := db.All(ctx, q, read, `SELECT status, count(*), CAST(sum(seq) AS BIGINT) FROM matches
+			WHERE status IN ('scheduled', 'ready', 'running') GROUP BY status`)
 		if err != nil {
 			return err
 		}
-		for _, l := range matches {
+		for _, l := range open {
 			counts.Matches[arena.MatchStatus(l.status)] = l.n
 			counts.Events += l.events
 		}
-		counts.Settlements, err = db.One(ctx, q, db.ScanInt, `SELECT value FROM counters WHERE name = 'settlements'`)
+		kept, err := db.All(ctx, q, read, `SELECT name, value, 0 FROM counters`)
+		for _, l := range kept {
+			switch status, ended := strings.CutPrefix(l.status, endedCounter); {
+			case ended && l.n > 0:
+				counts.Matches[arena.MatchStatus(status)] = l.n
+			case l.status == "log events":
+				counts.Events += int64(l.n)
+			case l.status == "settlements":
+				counts.Settlements = int64(l.n)
+			}
+		}
 		return err
 	})
 	return counts, s.wrap(err, "count rows")

@@ -43,21 +43,20 @@ func (s *Matches) Settle(ctx context.Context, l arena.Lease, r arena.Result, at 
 		if err := updateSeats(ctx, tx, endSeats, ratedRows(l.MatchID, r.Seats, changes)...); err != nil {
 			return err
 		}
+		e, err := last(changes)
+		if err != nil {
+			return err
+		}
+		if stored, err = s.appendEvents(ctx, tx, l.MatchID, e); err != nil {
+			return err
+		}
 		if err := endMatch(ctx, tx, l.MatchID, arena.MatchFinished, arena.VoidReason{}, at); err != nil {
 			return err
 		}
 		if err := results.Add(ctx, tx, f.league, r.Games); err != nil {
 			return err
 		}
-		if err := addEncounters(ctx, tx, l.MatchID); err != nil {
-			return err
-		}
-		e, err := last(changes)
-		if err != nil {
-			return err
-		}
-		stored, err = s.appendEvents(ctx, tx, l.MatchID, e)
-		return err
+		return addEncounters(ctx, tx, l.MatchID)
 	})
 	return stored, s.wrap(err, "settle match %s", l.MatchID)
 }
@@ -106,12 +105,11 @@ func (s *Matches) VoidMatch(ctx context.Context, l arena.Lease, reason arena.Voi
 		if err := updateSeats(ctx, tx, endSeats, ratedRows(l.MatchID, seats, nil)...); err != nil {
 			return err
 		}
-		if err := endMatch(ctx, tx, l.MatchID, arena.MatchVoid, reason, at); err != nil {
+		var err error
+		if stored, err = s.appendEvents(ctx, tx, l.MatchID, last); err != nil {
 			return err
 		}
-		var err error
-		stored, err = s.appendEvents(ctx, tx, l.MatchID, last)
-		return err
+		return endMatch(ctx, tx, l.MatchID, arena.MatchVoid, reason, at)
 	})
 	return stored, s.wrap(err, "void match %s", l.MatchID)
 }

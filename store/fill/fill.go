@@ -214,7 +214,8 @@ func (f filler) close(ctx context.Context, tx *sql.Tx) error {
 		fmt.Sprintf(`INSERT INTO ratings (league, agent_id, melo, matches, peak, new_version, wins, draws, losses, opponents, recent, last_rated_at)
 			SELECT %s, id, 1400000 + n * 200, %d, 1700000, 0, 10, 0, 10, 20, %s, %d FROM bench_agents`,
 			quoted(f.League), 2*f.Matches/len(f.Agents), quoted(recent), end),
-		fmt.Sprintf(`UPDATE counters SET value = %d WHERE name = 'settlements'`, f.Matches),
+		fmt.Sprintf(`UPDATE counters SET value = %d WHERE name IN ('settlements', 'matches finished')`, f.Matches),
+		fmt.Sprintf(`UPDATE counters SET value = %d WHERE name = 'log events'`, f.Matches*f.Events),
 		`DROP TABLE bench_agents`,
 	} {
 		if _, err := tx.ExecContext(ctx, statement); err != nil {

@@ -239,6 +239,16 @@ func counts(f *fixture) {
 	}, must(f.Operations.Counts(ctx))(f))
 	f.clock.advance(time.Minute)
 	f.equal(2, must(f.Operations.Counts(ctx))(f).Agents[arena.AgentPaused])
+
+	// Each end counts once, with the whole log.
+	f.ok(second(f.Matches.EndMatch(ctx, "m_2", arena.MatchCancelled, arena.VoidReason{}, start, event(arena.EventMatchVoid, `{}`))))
+	void := f.begin("m_3", "trivia", ids[0], ids[1])
+	f.ok(second(f.Matches.VoidMatch(ctx, void.Lease, arena.OperatorReason("test"), result(void, false).Seats, start, event(arena.EventMatchVoid, `{}`))))
+	after := must(f.Operations.Counts(ctx))(f)
+	f.equal(map[arena.MatchStatus]int{arena.MatchFinished: 1, arena.MatchVoid: 1, arena.MatchCancelled: 1}, after.Matches)
+	f.equal(int64(3+3+2), after.Events)
+	f.equal(3, must(f.Matches.DropEvents(ctx, start.Add(time.Hour), 10))(f))
+	f.equal(int64(0), must(f.Operations.Counts(ctx))(f).Events)
 }
 
 func opponents(f *fixture) {
