@@ -171,6 +171,8 @@ func TestMigrations_frozen(t *testing.T) {
 		"sqlite/00060_league_audit.sql":       "4a4f8643811da26e196d628729ab5b407ae1cb5c6afb1cf84afc53925583bc45",
 		"postgres/00062_judge_since.sql":      "84a7de5ee57fc78780c67b19b8be1aa36986aa69edf63e68de90570fbead460d",
 		"sqlite/00062_judge_since.sql":        "68505acac9e2d381cf35449e287136198beb662371311696973791214c10ebb4",
+		"postgres/00063_gold.sql":             "3213340082b00e1c53b1abfd02fd922c4a152659f398cb1f55d65aee3a2adca7",
+		"sqlite/00063_gold.sql":               "9f178fec795b8f29562df08aeec53158ac819d423e6425df7cf4beff841b093a",
 	}
 	for _, engine := range []string{"postgres", "sqlite"} {
 		files, err := migrations.For(engine)
