@@ -65,6 +65,11 @@ func TestNote_String(t *testing.T) {
 			"the judge prefers answers of its own model family, compared with the other judges: a share of at least 65 % in 40 matches, 50 % is fair, the limit is 60 %",
 			`{"matches":40,"least_percent":65,"limit_percent":60}`, arena.NoteJudgeFamily,
 		},
+		{
+			arena.JudgeNote(arena.JudgeMeasure{Name: arena.BiasGold, N: 40, Low: 0.55, Limit: 0.5}),
+			"the judge does not choose the better answer where it is known: in at least 55 % of 40 gold items, the limit is 50 %",
+			`{"items":40,"least_percent":55,"limit_percent":50}`, arena.NoteJudgeGold,
+		},
 	} {
 		body, err := json.Marshal(tt.note.Params)
 		if tt.note.String() != tt.text || tt.note.Code != tt.code || string(body) != tt.params || err != nil {
