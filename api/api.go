@@ -235,7 +235,7 @@ func newResources(o Options, dear dearWork) resources {
 		},
 		votes: &voteHandlers{votes: o.Services.Votes, secret: o.VoteSecret, https: isHTTPS(o.Site.URL)},
 		judges: &judgeHandlers{rows: o.Store, health: judge.NewHealth(judge.HealthOptions{
-			Verdicts: o.Store.Verdicts.LeagueVerdicts, Agents: o.Store.Agents.AgentsByID, Visible: o.Matches.Visible, Input: engine.JudgeInput,
+			Verdicts: o.Store.Verdicts.LeagueVerdicts, Gold: o.Store.Leagues.Gold, Agents: o.Store.Agents.AgentsByID, Visible: o.Matches.Visible, Input: engine.JudgeInput,
 		})},
 		lobby:    &lobbyHandlers{rows: o.Store, visible: o.Matches.Visible, matches: matches, now: now},
 		recap:    &recapHandlers{rows: o.Store, visible: o.Matches.Visible, now: now},

@@ -37,7 +37,7 @@ type JudgeHealthView struct {
 	LongerRate *float64 `json:"longer_rate" doc:"Comparisons with a winner that were won by the longer answer, in the newest 100 matches."`
 	Agreement  *float64 `json:"agreement" doc:"Pairs of answers with several judges on which all of them agreed."`
 
-	Card []arena.JudgeMeasure `json:"card" doc:"The judge's biases, over the same verdicts; empty if it compares no answers. A rated league pauses when one is over its limit."`
+	Card []arena.JudgeMeasure `json:"card" doc:"The judge's biases, over the same verdicts, and its errors on gold items; empty if it compares no answers. A rated league pauses when one is over its limit."`
 }
 
 type judgeView struct {
@@ -215,6 +215,7 @@ type judgeBody struct {
 	Match         string   `json:"match,omitempty" enum:"strict" doc:"exact, choice, set: strict compares texts as they are written. Without it, case and the punctuation of prose do not matter."`
 	Agents        []string `json:"agents,omitempty" maxItems:"9" maxLength:"64" doc:"panel: the judge agents."`
 	Criteria      string   `json:"criteria,omitempty" maxLength:"2000" doc:"panel, crowd, model: what to judge by."`
+	Gold          string   `json:"gold,omitempty" maxLength:"64" doc:"model: a pack of pairs of answers of which one is right. The judge is asked about them now and then, and the league pauses if it is wrong too often."`
 	WindowSeconds float64  `json:"window_seconds,omitempty" minimum:"0" maximum:"600" doc:"crowd: how long votes are taken."`
 	MinVotes      int      `json:"min_votes,omitempty" minimum:"0" maximum:"1000" doc:"crowd: fewer void the round."`
 	VoterAccounts bool     `json:"voter_accounts,omitempty" doc:"crowd: a vote needs the token of an owner, who has one vote in a round. A rated league needs it."`
@@ -222,14 +223,14 @@ type judgeBody struct {
 
 func (b judgeBody) spec() arena.JudgeSpec {
 	return arena.JudgeSpec{
-		Kind: b.Kind, Tolerance: b.Tolerance, Partial: b.Partial, Match: b.Match, Agents: b.Agents, Criteria: b.Criteria,
+		Kind: b.Kind, Tolerance: b.Tolerance, Partial: b.Partial, Match: b.Match, Agents: b.Agents, Criteria: b.Criteria, Gold: b.Gold,
 		Window: limitOf(b.WindowSeconds), MinVotes: b.MinVotes, VoterAccounts: b.VoterAccounts,
 	}
 }
 
 func viewJudge(s arena.JudgeSpec) judgeBody {
 	return judgeBody{
-		Kind: s.Kind, Tolerance: s.Tolerance, Partial: s.Partial, Match: s.Match, Agents: s.Agents, Criteria: s.Criteria,
+		Kind: s.Kind, Tolerance: s.Tolerance, Partial: s.Partial, Match: s.Match, Agents: s.Agents, Criteria: s.Criteria, Gold: s.Gold,
 		WindowSeconds: s.Window.Seconds(), MinVotes: s.MinVotes, VoterAccounts: s.VoterAccounts,
 	}
 }

@@ -260,7 +260,7 @@ type leagueView struct {
 	CreatedAt        jsonTime           `json:"created_at"`
 	NextRunAt        *jsonTime          `json:"next_run_at,omitempty" doc:"When it pairs next; absent when not known."`
 	Note             string             `json:"note,omitempty" doc:"Why it is not pairing, in English."`
-	NoteCode         arena.NoteCode     `json:"note_code,omitempty" enum:"needs_agents,budgets_stop,just_met,waits_for_opponent,only_unrated,waits_for_budget,waits_for_agent,gathers,plays_elsewhere,not_offered,game_failed,judge_order,judge_length,judge_family,audit" doc:"The kind of note."`
+	NoteCode         arena.NoteCode     `json:"note_code,omitempty" enum:"needs_agents,budgets_stop,just_met,waits_for_opponent,only_unrated,waits_for_budget,waits_for_agent,gathers,plays_elsewhere,not_offered,game_failed,judge_order,judge_length,judge_family,judge_gold,audit" doc:"The kind of note."`
 	NoteParams       *arena.NoteParams  `json:"note_params,omitempty" doc:"The values in the note."`
 	Description      string             `json:"description,omitempty" doc:"Describes the league to people."`
 	Prize            string             `json:"prize,omitempty"`

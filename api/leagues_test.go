@@ -491,3 +491,60 @@ func TestAPI_leagueAudit(t *testing.T) {
 	}
 	w.do("POST", "/v1/leagues/four/audit", w.admin, nil).is(409)
 }
+
+// Gold items are pairs of answers in a pack of their own, for a judge that the arena asks.
+func TestLeagues_gold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", nil)
+	w.league("open", object{"judge": object{"kind": "model", "criteria": "wit"}})
+	quiz, own := w.do("GET", "/v1/leagues/quiz", "", nil).str("pack_id"), w.do("GET", "/v1/leagues/open", "", nil).str("pack_id")
+	pack := func(name, line string, n int) string {
+		return w.do("POST", "/v1/packs?format=jsonl&name="+name, w.admin, strings.Repeat(line+"\n", n)).is(201).str("pack_id")
+	}
+	const pair = `{"description":"A known joke.","options":["good one","dull one"],"answer":"good one"}`
+	gold := pack("gold", pair, 11)
+	few := pack("few", pair, 10)
+	three := pack("three", `{"description":"A known joke.","options":["good","dull","bad"],"answer":"good"}`, 11)
+	both := pack("both", `{"description":"A known joke.","options":["good","dull"],"answer":["good","dull"]}`, 11)
+	plain := pack("plain", `{"description":"A known joke.","answer":"good"}`, 11)
+	model := func(gold string) object {
+		return object{"judge": object{"kind": "model", "criteria": "wit", "gold": gold}}
+	}
+	for name, judge := range map[string]object{
+		"unknown pack":                 model("pk_none"),
+		"few pairs":                    model(few),
+		"three options":                model(three),
+		"two right options":            model(both),
+		"no options":                   model(plain),
+		"own questions":                model(own),
+		"questions of another league":  model(quiz),
+		"a judge that is a vote":       {"judge": object{"kind": "crowd", "criteria": "wit", "window_seconds": 30, "min_votes": 1, "voter_accounts": true, "gold": gold}},
+		"a judge that asks nobody":     {"judge": object{"kind": "exact", "gold": gold}},
+		"a judge that could tell them": {"judge": object{"kind": "panel", "criteria": "wit", "agents": []string{"ag_1"}, "gold": gold}},
+	} {
+		r := w.do("PATCH", "/v1/leagues/open", w.admin, judge).is(422)
+		if !strings.Contains(string(r.body), `"field":"judge.gold"`) || strings.Contains(string(r.body), "joke") {
+			t.Errorf("%s: %s", name, r.body)
+		}
+	}
+	w.do("PATCH", "/v1/leagues/open", w.admin, model(gold)).is(200)
+	if r := w.do("PATCH", "/v1/leagues/quiz", w.admin, object{"pack_id": gold, "judge": "choice"}).is(422); !strings.Contains(string(r.body), `"field":"pack_id"`) {
+		t.Errorf("%s", r.body)
+	}
+	if r := w.do("PATCH", "/v1/packs/"+gold+"/tasks/0", w.admin, object{"answer": []string{"good one", "dull one"}}).is(422); !strings.Contains(string(r.body), `"field":"options"`) {
+		t.Errorf("%s", r.body)
+	}
+	w.do("PATCH", "/v1/packs/"+gold+"/tasks/0", w.admin, object{"description": "Another joke."}).is(200)
+	kim, _ := w.owner("Kim")
+	for _, token := range []string{"", kim} {
+		for _, path := range []string{"/v1/packs/" + gold, "/v1/packs/" + gold + "/tasks", "/v1/packs"} {
+			if r := w.do("GET", path, token, nil); r.status < 400 || strings.Contains(string(r.body), "joke") {
+				t.Errorf("%s: %d %s", path, r.status, r.body)
+			}
+		}
+	}
+	if r := w.do("GET", "/v1/leagues/open", "", nil).is(200); r.str("judge.gold") != gold || strings.Contains(string(r.body), "joke") {
+		t.Errorf("%s", r.body)
+	}
+}

@@ -115,6 +115,7 @@ type JudgeSpec struct {
 
 	Agents   []string      `json:"agents,omitempty"`    // panel: ids of the judge agents, 1..9
 	Criteria string        `json:"criteria,omitempty"`  // panel, crowd, model: criteria for the judges
+	Gold     string        `json:"gold,omitempty"`      // model: id of the pack of gold items; "": none
 	Window   time.Duration `json:"window,omitempty"`    // crowd: duration of the vote, 5 s to 10 min
 	MinVotes int           `json:"min_votes,omitempty"` // crowd: fewer void the round
 	// crowd: only owners vote, each once; a rated league needs it

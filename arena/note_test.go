@@ -69,6 +69,11 @@ func TestNote_String(t *testing.T) {
 			arena.AuditNote([]string{arena.CheatCopier, arena.FoundDelay}), "the audit found that agents can cheat: copier, short_delay",
 			`{"cheats":"copier, short_delay"}`, arena.NoteAudit,
 		},
+		{
+			arena.JudgeNote(arena.JudgeMeasure{Name: arena.BiasGold, N: 40, Low: 0.55, Limit: 0.5}),
+			"the judge does not choose the better answer where it is known: in at least 55 % of 40 gold items, the limit is 50 %",
+			`{"items":40,"least_percent":55,"limit_percent":50}`, arena.NoteJudgeGold,
+		},
 	} {
 		body, err := json.Marshal(tt.note.Params)
 		if tt.note.String() != tt.text || tt.note.Code != tt.code || string(body) != tt.params || err != nil {

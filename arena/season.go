@@ -183,6 +183,7 @@ const (
 	NoteJudgeLength      NoteCode = "judge_length"
 	NoteJudgeFamily      NoteCode = "judge_family"
 	NoteAudit            NoteCode = "audit" // did not open, or is paused: its audit found a leak or a cheat above chance
+	NoteJudgeGold        NoteCode = "judge_gold"
 )
 
 // noteTexts is the table of the kinds of notes with their texts in English. A
@@ -207,6 +208,7 @@ var noteTexts = []struct {
 	{NoteJudgeLength, "the judge prefers longer answers: they win at least {least_percent} % of comparable comparisons in {matches} matches, the limit is {limit_percent} %"},
 	{NoteJudgeFamily, "the judge prefers answers of its own model family, compared with the other judges: a share of at least {least_percent} % in {matches} matches, 50 % is fair, the limit is {limit_percent} %"},
 	{NoteAudit, "the audit found that agents can cheat: {cheats}"},
+	{NoteJudgeGold, "the judge does not choose the better answer where it is known: in at least {least_percent} % of {items} gold items, the limit is {limit_percent} %"},
 }
 
 const noteUntil = ", until {until} at the latest"
@@ -243,6 +245,7 @@ type NoteParams struct {
 	League   *string  `json:"league,omitempty" doc:"The capability that health checks have to list."`
 	Agents   *string  `json:"agents,omitempty" doc:"The names of up to three agents whose health checks do not, then … for more."`
 	Matches  *int     `json:"matches,omitempty" doc:"Matches in which the judge was measured."`
+	Items    *int     `json:"items,omitempty" doc:"Gold items that the judge was asked about."`
 	// LeastPercent is rounded down, and above the limit by less than 1 at times.
 	LeastPercent *int    `json:"least_percent,omitempty" doc:"The low end of the interval of the judge's share, in percent."`
 	LimitPercent *int    `json:"limit_percent,omitempty" doc:"The limit of that share, in percent."`
@@ -356,7 +359,11 @@ func GameFailedNote(matchID, fault string) Note {
 // is over its limit.
 func JudgeNote(m JudgeMeasure) Note {
 	least, limit := int(m.Low*100), int(math.Round(m.Limit*100))
-	return Note{"judge_" + NoteCode(m.Name), NoteParams{Matches: &m.N, LeastPercent: &least, LimitPercent: &limit}}
+	params := NoteParams{Matches: &m.N, LeastPercent: &least, LimitPercent: &limit}
+	if m.Name == BiasGold {
+		params.Matches, params.Items = nil, &m.N
+	}
+	return Note{"judge_" + NoteCode(m.Name), params}
 }
 
 // AuditNote is the note of a league whose audit found cheats that succeed, or leaks.

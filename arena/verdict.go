@@ -158,25 +158,38 @@ type JudgeHealth struct {
 	LongerRate *float64 `json:"longer_rate"` // ballots with a winner, won by the longer answer
 	Agreement  *float64 `json:"agreement"`   // pairs of answers with several judges on which all agreed
 
-	Card []JudgeMeasure `json:"card"` // in the order of JudgeBiases; empty: its kind is not measured
+	Card []JudgeMeasure `json:"card"` // gold only if the league names gold items; empty: its kind is not measured
+}
+
+// GoldVerdict is the newest verdict of a league's judge on a gold item: a pair of answers
+// of which the better one is known (docs/rules/judging.md).
+type GoldVerdict struct {
+	League  string
+	PackID  string
+	Task    int    // the item, by its number in the pack
+	Version string // of the judge, as in Verdict; "": it gave no verdict
+	Agreed  bool   // it chose the better answer, in both orders
+	At      time.Time
 }
 
 // JudgeBias is what a line of a judge's card measures.
 type JudgeBias string
 
-// The biases of judges that compare answers.
+// The biases of judges that compare answers, and their errors.
 const (
 	BiasOrder  JudgeBias = "order"  // the choice depends on the order of the answers
 	BiasLength JudgeBias = "length" // the longer answer wins
 	BiasFamily JudgeBias = "family" // an answer of the judge's own model family wins
+	BiasGold   JudgeBias = "gold"   // the better answer of a gold item is not chosen
 )
 
 // JudgeMeasure is one line of a judge's card. Its unit is the match: each match counts
-// once, however many comparisons it has, because they depend on each other.
+// once, however many comparisons it has, because they depend on each other. That of
+// BiasGold is the item.
 type JudgeMeasure struct {
-	Name   JudgeBias `json:"name" enum:"order,length,family" doc:"order: comparisons made in both orders that came out differently. length: decided comparisons won by the longer answer, balanced so that the strength of agents cancels; 0.5 is fair. family: what answers of the judge's own model family get from it against what other judges gave them; 0.5 is fair."`
-	N      int       `json:"n" doc:"Matches that the share rests on. Each counts at most once."`
-	Needed int       `json:"needed" doc:"Matches below which no share is over the limit."`
+	Name   JudgeBias `json:"name" enum:"order,length,family,gold" doc:"order: comparisons made in both orders that came out differently. length: decided comparisons won by the longer answer, balanced so that the strength of agents cancels; 0.5 is fair. family: what answers of the judge's own model family get from it against what other judges gave them; 0.5 is fair. gold: gold items whose better answer the judge did not choose in both orders."`
+	N      int       `json:"n" doc:"Matches that the share rests on, for gold its items. Each counts at most once."`
+	Needed int       `json:"needed" doc:"Matches or items below which no share is over the limit."`
 	Share  *float64  `json:"share" doc:"0 to 1; null: there was nothing to measure."`
 	Low    float64   `json:"low" doc:"Of the 99.9 % interval of Wilson."`
 	High   float64   `json:"high"`

@@ -20,6 +20,8 @@ const (
 type HealthOptions struct {
 	// Verdicts returns the newest verdicts of a league, newest match first.
 	Verdicts func(ctx context.Context, league string, limit int) ([]arena.Verdict, error)
+	// Gold returns the newest verdict of a league's judge on each gold item of a pack.
+	Gold func(ctx context.Context, league, packID string) ([]arena.GoldVerdict, error)
 	// Agents returns the agents that exist among ids.
 	Agents  func(ctx context.Context, ids []string) (map[string]arena.Agent, error)
 	Visible Visible
@@ -66,12 +68,49 @@ func (h *Health) Of(ctx context.Context, l arena.League) (arena.JudgeHealth, err
 	if err != nil {
 		return arena.JudgeHealth{}, err
 	}
+	var gold []arena.GoldVerdict
+	if spec.Gold != "" {
+		if gold, err = h.o.Gold(ctx, l.Slug, spec.Gold); err != nil {
+			return arena.JudgeHealth{}, err
+		}
+		gold = slices.DeleteFunc(gold, func(g arena.GoldVerdict) bool { return g.At.Before(l.JudgeSince) })
+	}
 	health := scoring.JudgeHealth(spec, verdicts, read.length)
 	since := slices.DeleteFunc(verdicts, func(v arena.Verdict) bool { return v.At.Before(l.JudgeSince) })
 	health.Card = scoring.JudgeCard(spec, since, scoring.JudgeFacts{
-		Length: read.length, Version: read.version, Family: func(id string) string { return families[id] },
+		Length: read.length, Version: read.version, Family: func(id string) string { return families[id] }, Gold: gold,
 	})
 	return health, nil
+}
+
+// roundsPerItem is how many rounds a judge judges before it is asked about another gold
+// item, so that items cost at most a tenth of its work.
+const roundsPerItem = 10
+
+// DueGold reports whether the judge of a league has judged enough rounds since it was last
+// asked about a gold item, with or without a verdict, to be asked about another one.
+func (h *Health) DueGold(ctx context.Context, l arena.League) (bool, error) {
+	since := l.JudgeSince
+	gold, err := h.o.Gold(ctx, l.Slug, l.Settings.Judge.Gold)
+	if err != nil {
+		return false, err
+	}
+	for _, g := range gold {
+		if g.At.After(since) {
+			since = g.At
+		}
+	}
+	verdicts, err := h.o.Verdicts(ctx, l.Slug, healthVerdicts)
+	if err != nil {
+		return false, err
+	}
+	judged := 0
+	for _, v := range verdicts {
+		if v.Judge == l.Settings.Judge.Kind && v.At.After(since) {
+			judged++
+		}
+	}
+	return judged >= roundsPerItem, nil
 }
 
 // answerKey identifies an answer that a judge was given; with round 0, a seat.

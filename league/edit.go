@@ -9,6 +9,7 @@ import (
 	"github.com/agora-arena/arena/internal/plaintext"
 	"github.com/agora-arena/arena/league/pack"
 	"github.com/agora-arena/arena/league/settings"
+	"github.com/agora-arena/arena/scoring"
 )
 
 // maxPackName is the most characters of a pack's name.
@@ -63,17 +64,17 @@ func (s *Service) EditTask(ctx context.Context, caller arena.Caller, packID stri
 		return arena.PackTask{}, err
 	}
 	leagues = slices.DeleteFunc(leagues, func(l arena.League) bool {
-		return l.Settings.PackID != packID || l.Status == arena.LeagueFinished
+		return l.Settings.PackID != packID && l.Settings.Judge.Gold != packID || l.Status == arena.LeagueFinished
 	})
 	at := s.now()
-	return s.o.Store.Packs.ReplaceTask(ctx, packID, n, func(t *arena.Task) error { return s.editTask(t, edit, leagues) },
+	return s.o.Store.Packs.ReplaceTask(ctx, packID, n, func(t *arena.Task) error { return s.editTask(t, packID, edit, leagues) },
 		func(before, after arena.PackTask) (arena.AuditEntry, error) {
 			return caller.Audit(at, "edit-task", packID, textOf(before), textOf(after))
 		})
 }
 
 // editTask changes a task that leagues use, as an import would have read it.
-func (s *Service) editTask(t *arena.Task, edit arena.TaskEdit, leagues []arena.League) error {
+func (s *Service) editTask(t *arena.Task, packID string, edit arena.TaskEdit, leagues []arena.League) error {
 	before := *t
 	edit.Apply(t)
 	t.Options, t.Answers = trimmed(t.Options), trimmed(t.Answers)
@@ -85,6 +86,12 @@ func (s *Service) editTask(t *arena.Task, edit arena.TaskEdit, leagues []arena.L
 		return err
 	}
 	for _, l := range leagues {
+		if l.Settings.PackID != packID { // its gold items
+			if _, _, problem := scoring.GoldPair(*t); problem != "" {
+				return arena.Invalid("options", "a gold item of league %s %s", l.Slug, problem)
+			}
+			continue
+		}
 		if why := settings.FitsJudge(l.Settings.Judge, *t); why != "" {
 			return arena.Invalid("answer", "the judge %s of league %s cannot judge it: %s", l.Settings.Judge.Kind, l.Slug, why)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/agora-arena/arena/league/game/rules"
 	"github.com/agora-arena/arena/league/schedule"
 	"github.com/agora-arena/arena/league/settings"
+	"github.com/agora-arena/arena/scoring"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -179,10 +180,53 @@ func (s *Service) check(ctx context.Context, l arena.League, g *rules.Info) erro
 			return arena.Invalid("schedule", "must be a cron expression: %v", err)
 		}
 	}
-	if l.Settings.PackID == "" {
-		return nil
+	if err := s.checkGold(ctx, l); err != nil || l.Settings.PackID == "" {
+		return err
 	}
 	return s.checkPack(ctx, l.Settings)
+}
+
+// checkGold rejects a pack of gold items whose tasks are no pairs of answers, or that some
+// league plays: questions of matches become public.
+func (s *Service) checkGold(ctx context.Context, l arena.League) error {
+	gold, questions := l.Settings.Judge.Gold, l.Settings.PackID
+	if gold == "" && questions == "" {
+		return nil
+	}
+	if gold != "" && gold == questions {
+		return arena.Invalid("judge.gold", "must not be the pack of the league's own questions: they become public")
+	}
+	leagues, err := s.o.Store.Leagues.Leagues(ctx)
+	if err != nil {
+		return err
+	}
+	for _, other := range leagues {
+		switch {
+		case other.Slug == l.Slug:
+		case gold != "" && other.Settings.PackID == gold:
+			return arena.Invalid("judge.gold", "must not be the pack of the questions of league %s: they become public", other.Slug)
+		case questions != "" && other.Settings.Judge.Gold == questions:
+			return arena.Invalid("pack_id", "must not be the pack of the gold items of league %s: questions become public", other.Slug)
+		}
+	}
+	if gold == "" {
+		return nil
+	}
+	if _, err := s.o.Store.Packs.Pack(ctx, gold); err != nil {
+		return arena.AtField("judge.gold", err)
+	}
+	items := 0
+	err = s.o.Store.Packs.EachTask(ctx, gold, func(n int, task arena.Task) error {
+		items++
+		if _, _, problem := scoring.GoldPair(task); problem != "" {
+			return arena.Invalid("judge.gold", "task %d of pack %s %s", n+1, gold, problem)
+		}
+		return nil
+	})
+	if err == nil && items < scoring.MinGold {
+		return arena.Invalid("judge.gold", "pack %s has %d pairs of answers, at least %d are needed", gold, items, scoring.MinGold)
+	}
+	return err
 }
 
 // checkPack rejects a pack whose tasks the judge could not judge.

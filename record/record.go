@@ -163,9 +163,11 @@ func New(arenaURL string, rows Rows) (Record, error) {
 }
 
 func matchOf(m arena.Match) Match {
+	judge := m.Settings.Judge
+	judge.Gold = "" // not a rule of the match
 	v := Match{
 		MatchID: m.ID, League: m.League, Rated: m.Settings.Rated, Format: m.Settings.Format, Visibility: m.Settings.Visibility,
-		Judge: m.Settings.Judge, ScoreMode: m.Settings.ScoreMode, TimeLimitMS: m.Settings.TimeLimit.Milliseconds(),
+		Judge: judge, ScoreMode: m.Settings.ScoreMode, TimeLimitMS: m.Settings.TimeLimit.Milliseconds(),
 		StartedAt: stamp(m.StartedAt), FinishedAt: stamp(m.FinishedAt),
 	}
 	if m.Settings.Rounds > 0 {

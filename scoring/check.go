@@ -67,7 +67,7 @@ var judgeKinds = []JudgeKind{
 	},
 	{Kind: arena.JudgePanel, Version: PanelVersion, Members: []string{"agents", "criteria"}},
 	{Kind: arena.JudgeCrowd, Version: CrowdVersion, Members: []string{"criteria", "window_seconds", "min_votes", "voter_accounts"}},
-	{Kind: arena.JudgeModel, Version: ModelVersion, Members: []string{"criteria"}},
+	{Kind: arena.JudgeModel, Version: ModelVersion, Members: []string{"criteria", "gold"}},
 }
 
 // JudgeKinds returns the table of judges.
@@ -119,6 +119,7 @@ func CheckJudge(spec arena.JudgeSpec) []arena.FieldError {
 	check("match", spec.Match == "", unless(spec.Match == "" || spec.Match == arena.MatchStrict, "must be %q or empty", arena.MatchStrict))
 	check("agents", len(spec.Agents) == 0, agentsProblem(spec.Agents))
 	check("criteria", spec.Criteria == "", criteriaProblem(spec.Criteria))
+	check("gold", spec.Gold == "", "")
 	check("window_seconds", spec.Window == 0,
 		unless(spec.Window >= MinWindow && spec.Window <= MaxWindow, "must be %d to %d", MinWindow/time.Second, MaxWindow/time.Second))
 	check("min_votes", spec.MinVotes == 0,

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,6 +14,7 @@ const (
 	orderLimit  = 0.5  // as much as drawing lots between two answers
 	lengthLimit = 0.75 // 0.5 is neutral; a longer answer may well be the better one
 	familyLimit = 0.6  // 0.5 is neutral
+	goldLimit   = 0.5  // the better answer is missed more often than not; drawing lots misses it in 0.75
 )
 
 // cardQuantile is the quantile of the normal distribution for intervals of 99.9 %. A card
@@ -29,6 +31,8 @@ type JudgeFacts struct {
 	// Family returns the model family of a player, or of a judge by its name on ballots;
 	// "": unknown.
 	Family func(id string) string
+	// Gold is the newest verdict on each gold item of the league.
+	Gold []arena.GoldVerdict
 }
 
 // JudgeCard measures the biases of a judge by its verdicts, newest match first. Verdicts of
@@ -42,8 +46,12 @@ func JudgeCard(spec arena.JudgeSpec, verdicts []arena.Verdict, facts JudgeFacts)
 	if !spec.Compares() {
 		return []arena.JudgeMeasure{}
 	}
-	matches := judgedMatches(spec, verdicts)
-	return []arena.JudgeMeasure{orderOf(matches), lengthOf(matches, facts), familyOf(matches, facts)}
+	matches, version := judgedMatches(spec, verdicts)
+	card := []arena.JudgeMeasure{orderOf(matches), lengthOf(matches, facts), familyOf(matches, facts)}
+	if spec.Gold != "" {
+		card = append(card, goldOf(facts.Gold, version))
+	}
+	return card
 }
 
 // judgedRound is what judges said about a round.
@@ -53,9 +61,8 @@ type judgedRound struct {
 	opinions []opinion
 }
 
-// judgedMatches returns the opinions that count, by match.
-func judgedMatches(spec arena.JudgeSpec, verdicts []arena.Verdict) (matches [][]judgedRound) {
-	version := ""
+// judgedMatches returns the opinions that count, by match, and the version of the judge.
+func judgedMatches(spec arena.JudgeSpec, verdicts []arena.Verdict) (matches [][]judgedRound, version string) {
 	for _, v := range verdicts {
 		if v.Judge != spec.Kind || version != "" && v.Version != version {
 			continue
@@ -71,7 +78,7 @@ func judgedMatches(spec arena.JudgeSpec, verdicts []arena.Verdict) (matches [][]
 			matches = append(matches, []judgedRound{r})
 		}
 	}
-	return matches
+	return matches, version
 }
 
 // orderOf measures how often the order of two answers decides between them.
@@ -162,6 +169,40 @@ func ownFamily(o opinion, all []opinion, family func(string) string) (difference
 		return 0, false
 	}
 	return o.worth(own) - others/float64(n), true
+}
+
+// goldOf measures on how many gold items a version of the judge did not choose the better
+// answer. A tie, as when the two orders differ, chooses none.
+func goldOf(gold []arena.GoldVerdict, version string) arena.JudgeMeasure {
+	var missed share
+	for _, g := range gold {
+		if g.Version != "" && g.Version == version {
+			missed.add(!g.Agreed)
+		}
+	}
+	n := float64(missed.all)
+	return measured(arena.BiasGold, goldLimit, float64(missed.so)/max(n, 1), n, n)
+}
+
+// MinGold is the fewest items of a pack of gold items: with fewer, no judge could exceed
+// the limit.
+const MinGold = 11
+
+// GoldPair returns the two answers of a gold item, the better one first. problem is why a
+// task is none, "" if it is one.
+func GoldPair(t arena.Task) (better, worse, problem string) {
+	if len(t.Options) != 2 {
+		return "", "", fmt.Sprintf("has %d options, not the two answers of a pair", len(t.Options))
+	}
+	a, b := t.Options[0], t.Options[1]
+	choice := arena.JudgeSpec{Kind: arena.JudgeChoice}
+	switch first, second := Judge(choice, t, a) > 0, Judge(choice, t, b) > 0; {
+	case first == second:
+		return "", "", "needs exactly one right option, the better answer"
+	case second:
+		a, b = b, a
+	}
+	return a, b, ""
 }
 
 // matchMean is the mean over matches of the means of their comparisons.

@@ -303,3 +303,97 @@ func TestModelFamily(t *testing.T) {
 		}
 	}
 }
+
+func TestJudgeCard_gold(t *testing.T) {
+	t.Parallel()
+	spec := arena.JudgeSpec{Kind: arena.JudgeModel, Gold: "pk_1"}
+	verdicts := []arena.Verdict{{MatchID: "m_1", Round: 1, Judge: arena.JudgeModel, Version: "model-2/new"}}
+	card := func(gold []arena.GoldVerdict) arena.JudgeMeasure {
+		lines := scoring.JudgeCard(spec, verdicts, scoring.JudgeFacts{
+			Gold: gold, Length: func(string, int, string) (int, bool) { return 0, false }, Version: func(string, string) string { return "" }, Family: func(string) string { return "" },
+		})
+		if len(lines) != 4 || lines[3].Name != arena.BiasGold {
+			t.Fatalf("the card is %+v", lines)
+		}
+		return lines[3]
+	}
+	items := func(agreed, missed int, version string) (gold []arena.GoldVerdict) {
+		for i := range agreed + missed {
+			gold = append(gold, arena.GoldVerdict{Version: version, Agreed: i < agreed})
+		}
+		return gold
+	}
+	for name, tt := range map[string]struct {
+		gold  []arena.GoldVerdict
+		n     int
+		share float64 // -1: none
+		over  bool
+	}{
+		"nothing asked":               {nil, 0, -1, false},
+		"all missed, one too few":     {items(0, scoring.MinGold-1, "model-2/new"), scoring.MinGold - 1, 1, false},
+		"all missed":                  {items(0, scoring.MinGold, "model-2/new"), scoring.MinGold, 1, true},
+		"missed by another version":   {items(0, 100, "model-2/old"), 0, -1, false},
+		"no verdicts":                 {items(0, 100, ""), 0, -1, false},
+		"lots: three of four missed":  {items(25, 75, "model-2/new"), 100, 0.75, true},
+		"half missed":                 {items(500, 500, "model-2/new"), 1000, 0.5, false},
+		"most agree":                  {items(80, 20, "model-2/new"), 100, 0.2, false},
+		"old errors of a new version": {append(items(0, 50, "model-2/old"), items(12, 0, "model-2/new")...), 12, 0, false},
+	} {
+		m := card(tt.gold)
+		share := -1.0
+		if m.Share != nil {
+			share = *m.Share
+		}
+		if m.N != tt.n || share != tt.share || m.Over != tt.over || m.Needed != scoring.MinGold || m.Limit != 0.5 {
+			t.Errorf("%s: %+v, share %v", name, m, share)
+		}
+	}
+	spec.Gold = ""
+	if lines := scoring.JudgeCard(spec, nil, scoring.JudgeFacts{}); len(lines) != 3 {
+		t.Errorf("without gold items the card is %+v", lines)
+	}
+}
+
+// A judge that finds the better answer of an item three times in four, by itself in each
+// order, is never over the limit, although it is looked at after each item.
+func TestJudgeCard_goldHonest(t *testing.T) {
+	t.Parallel()
+	spec := arena.JudgeSpec{Kind: arena.JudgeModel, Gold: "pk_1"}
+	verdicts := []arena.Verdict{{Judge: arena.JudgeModel, Version: "v"}}
+	facts := scoring.JudgeFacts{
+		Length: func(string, int, string) (int, bool) { return 0, false }, Version: func(string, string) string { return "" }, Family: func(string) string { return "" },
+	}
+	for seed := range uint64(1000) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		facts.Gold = nil
+		for range 100 {
+			right := func() bool { return random.Float64() < 0.75 }
+			facts.Gold = append(facts.Gold, arena.GoldVerdict{Version: "v", Agreed: right() && right()})
+			if m := scoring.JudgeCard(spec, verdicts, facts)[3]; m.Over {
+				t.Errorf("seed %d: after %d items %+v", seed, len(facts.Gold), m)
+				break
+			}
+		}
+	}
+}
+
+func TestGoldPair(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		task          arena.Task
+		better, worse string
+	}{
+		"first":      {arena.Task{Options: []string{"x", "y"}, Answers: []string{"x"}}, "x", "y"},
+		"second":     {arena.Task{Options: []string{"x", "y"}, Answers: []string{"y"}}, "y", "x"},
+		"letters":    {arena.Task{Options: []string{"B", "A"}, Answers: []string{"B"}}, "B", "A"},
+		"both":       {arena.Task{Options: []string{"x", "y"}, Answers: []string{"x", "y"}}, "", ""},
+		"neither":    {arena.Task{Options: []string{"x", "y"}}, "", ""},
+		"three":      {arena.Task{Options: []string{"x", "y", "z"}, Answers: []string{"x"}}, "", ""},
+		"no options": {arena.Task{Answers: []string{"x"}}, "", ""},
+	} {
+		better, worse, problem := scoring.GoldPair(tt.task)
+		if better != tt.better || worse != tt.worse || (problem == "") != (better != "") {
+			t.Errorf("%s: %q, %q, %q", name, better, worse, problem)
+		}
+	}
+}

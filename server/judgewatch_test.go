@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,6 +24,7 @@ type judgedLeague struct {
 	s       *Server
 	slug    string
 	rated   bool
+	gold    string // pack
 	agents  []string
 	matches int
 }
@@ -42,7 +46,7 @@ func newJudgedLeague(t *testing.T, s *Server, slug string, rated bool) *judgedLe
 
 func (l *judgedLeague) settings() arena.Settings {
 	return arena.Settings{
-		Format: arena.FormatLadder, Judge: arena.JudgeSpec{Kind: arena.JudgeModel, Criteria: "the funnier"}, Rounds: 1, MinSeats: 2, MaxSeats: 2,
+		Format: arena.FormatLadder, Judge: arena.JudgeSpec{Kind: arena.JudgeModel, Criteria: "the funnier", Gold: l.gold}, Rounds: 1, MinSeats: 2, MaxSeats: 2,
 		TimeLimit: time.Second, Rated: l.rated, Visibility: arena.VisibilitySealed, ScoreMode: arena.ScoreMatch,
 	}
 }
@@ -159,5 +163,147 @@ func TestJudgeWatch(t *testing.T) {
 	}
 	if c := read("rated"); c.Card[0].N != 2 {
 		t.Errorf("the league that was paused by hand has the card %+v", c)
+	}
+}
+
+// goldItem is what a language model receives about a pair of answers.
+type goldItem struct{ Criteria, Task, A, B string }
+
+// chatModel is a language model by HTTP that chooses "A" or "B". It counts the
+// comparisons of the task "Item n.".
+func chatModel(t *testing.T, choose func(goldItem) string) (url string, asked *sync.Map) {
+	t.Helper()
+	asked = &sync.Map{}
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ Messages []struct{ Content string } }
+		var item goldItem
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || len(q.Messages) != 2 || json.Unmarshal([]byte(q.Messages[1].Content), &item) != nil {
+			t.Errorf("the model cannot read its request: %v", err)
+		}
+		if strings.Contains(q.Messages[1].Content, "m_") || item.Criteria != "the funnier" {
+			t.Errorf("an item is told from a round by %s", q.Messages[1].Content)
+		}
+		n, _ := asked.LoadOrStore(item.Task, new(atomic.Int64))
+		n.(*atomic.Int64).Add(1) //nolint:forcetypeassert // stored above
+		content, _ := json.Marshal(map[string]string{"winner": choose(item), "reason": "so"})
+		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]string{"content": string(content)}}}})
+	}))
+	t.Cleanup(model.Close)
+	return model.URL, asked
+}
+
+func goldPack(t *testing.T, s *Server, id string) string {
+	t.Helper()
+	var items []arena.Task
+	for i := range 12 {
+		pair := []string{fmt.Sprintf("good %d", i), fmt.Sprintf("dull %d", i)}
+		item := arena.Task{ID: fmt.Sprintf("tk_%s%d", id, i), Description: fmt.Sprintf("Item %d.", i), Options: pair, Answers: []string{pair[0]}}
+		if i%2 == 1 {
+			slices.Reverse(item.Options)
+		}
+		items = append(items, item)
+	}
+	must(t, s.store.Packs.CreatePack(t.Context(), arena.Pack{ID: id, Name: id, CreatedAt: s.now()}, items))
+	return id
+}
+
+// A rated league pauses when its judge is wrong on gold items, of which it is asked about
+// one for ten judged rounds. An honest judge goes on, and an unrated league.
+func TestJudgeWatch_gold(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		choose func(goldItem) string
+		unfit  bool
+		asked  int // items with a verdict
+		share  float64
+	}{
+		"honest": {func(i goldItem) string {
+			if strings.HasPrefix(i.A, "good") {
+				return "A"
+			}
+			return "B"
+		}, false, 12, 0},
+		"always the first": {func(goldItem) string { return "A" }, true, 11, 1},
+		"nonsense":         {func(goldItem) string { return "the funnier" }, false, 0, 0}, // voids its rounds, too
+		"always a tie":     {func(goldItem) string { return "tie" }, true, 11, 1},
+		"the worse": {func(i goldItem) string {
+			if strings.HasPrefix(i.A, "good") {
+				return "B"
+			}
+			return "A"
+		}, true, 11, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var ticks atomic.Int64
+			began := time.Now()
+			now := func() time.Time { return began.Add(time.Duration(ticks.Add(1)) * time.Millisecond) }
+			url, asked := chatModel(t, tt.choose)
+			cfg := testConfig(t, "sqlite:"+filepath.Join(t.TempDir(), "arena.db"), "ARENA_JUDGE_URL="+url, "ARENA_JUDGE_MODEL=x")
+			s, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler), Options{World: World{Now: now}})
+			must(t, err)
+			t.Cleanup(func() { must(t, s.Close()) })
+			l := newJudgedLeague(t, s, "gold", true)
+			l.gold = goldPack(t, s, "pk_gold")
+			_, err = s.store.Leagues.UpdateLeague(t.Context(), l.slug, func(stored *arena.League) error { stored.Settings = l.settings(); return nil })
+			must(t, err)
+			w := s.newJudgeWatch()
+			for looks := 1; looks <= 14; looks++ {
+				l.play(9, false)
+				l.look(w, arena.LeagueRunning, "")
+				if n := comparisons(asked); n != 2*(looks-1) {
+					t.Fatalf("after %d rounds the judge was asked %d times", l.matches, n)
+				}
+				l.play(1, false)
+				if tt.unfit && looks == 11 {
+					l.look(w, arena.LeaguePaused, arena.NoteJudgeGold)
+					break
+				}
+				l.look(w, arena.LeagueRunning, "")
+			}
+			r := request(t, s, http.MethodGet, "/v1/leagues/gold/judge", "", "")
+			var c struct {
+				Card []struct {
+					Name  string
+					N     int
+					Share *float64
+					Over  bool
+				}
+			}
+			must(t, json.Unmarshal(r.Body.Bytes(), &c))
+			if len(c.Card) != 4 || c.Card[3].Name != "gold" || c.Card[3].N != tt.asked || c.Card[3].Over != tt.unfit || tt.asked > 0 && *c.Card[3].Share != tt.share {
+				t.Errorf("the card is %s", r.Body)
+			}
+			for _, path := range []string{"/v1/leagues/gold/judge", "/v1/leagues/gold", "/v1/leagues", "/v1/leagues/gold/export?kind=verdicts"} {
+				if body := request(t, s, http.MethodGet, path, "", "").Body.String(); strings.Contains(body, "Item ") || strings.Contains(body, "dull") {
+					t.Errorf("%s has a gold item: %s", path, body)
+				}
+			}
+		})
+	}
+}
+
+// comparisons counts the questions to a chatModel about items.
+func comparisons(asked *sync.Map) (n int) {
+	asked.Range(func(_, count any) bool {
+		n += int(count.(*atomic.Int64).Load()) //nolint:forcetypeassert // stored by chatModel
+		return true
+	})
+	return n
+}
+
+// Gold items of which the judge of an unrated league is wrong do not pause it.
+func TestJudgeWatch_goldUnrated(t *testing.T) {
+	t.Parallel()
+	url, asked := chatModel(t, func(goldItem) string { return "tie" })
+	s := newTestServer(t, "ARENA_JUDGE_URL="+url, "ARENA_JUDGE_MODEL=x")
+	l := newJudgedLeague(t, s, "casual", false)
+	l.gold = goldPack(t, s, "pk_gold")
+	_, err := s.store.Leagues.UpdateLeague(t.Context(), l.slug, func(stored *arena.League) error { stored.Settings = l.settings(); return nil })
+	must(t, err)
+	l.play(10, false)
+	l.look(s.newJudgeWatch(), arena.LeagueRunning, "")
+	if n := comparisons(asked); n != 2 {
+		t.Errorf("the judge was asked %d times about items", n)
 	}
 }

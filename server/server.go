@@ -32,6 +32,7 @@ import (
 	"github.com/agora-arena/arena/internal/script"
 	"github.com/agora-arena/arena/internal/telemetry"
 	"github.com/agora-arena/arena/internal/token"
+	"github.com/agora-arena/arena/judge"
 	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/league/game/catalog"
 	"github.com/agora-arena/arena/match/engine"
@@ -93,6 +94,7 @@ type Server struct {
 	scheduler *league.Scheduler
 	ops       *services
 	scripts   *script.Pool
+	judges    *judge.Judges
 	games     *catalog.Catalog
 	relay     *relay.Server
 	api       *api.API
@@ -310,8 +312,7 @@ func (s *Server) newEngine(quotas *quota.Set) (_ *engine.Rescorer, err error) {
 	if s.games, err = catalog.New(s.scripts, s.store.Packs); err != nil {
 		return nil, err
 	}
-	judges, err := s.newJudges(drivers)
-	if err != nil {
+	if s.judges, err = s.newJudges(drivers); err != nil {
 		return nil, err
 	}
 	delayed := visibility.NewDelayedPublisher(s.visible, s.hub, s.log)
@@ -323,11 +324,11 @@ func (s *Server) newEngine(quotas *quota.Set) (_ *engine.Rescorer, err error) {
 	s.pauses = registry.NewPauses(registry.PausesOptions{Store: s.store.Agents, Publisher: s.hub, Notices: notices, Now: s.now, Logger: s.log})
 	faults := league.NewFaults(s.store.Leagues, s.now)
 	s.runner = engine.New(engine.Options{
-		Store: engine.NewRows(s.store), Drivers: drivers, Judges: judges, Tasks: tasks, Games: s.games, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
+		Store: engine.NewRows(s.store), Drivers: drivers, Judges: s.judges, Tasks: tasks, Games: s.games, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
 		Now: s.now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause},
 		Hooks: engine.Hooks{Observe: s.observe, Flush: s.events.Flush, CutOff: s.network.CutOff, GameFailed: faults.GameFailed, WakeOthers: s.wakeOthers},
 	})
-	return &engine.Rescorer{Store: s.store, Judges: judges, Games: s.games, Now: s.now, Logger: s.log}, nil
+	return &engine.Rescorer{Store: s.store, Judges: s.judges, Games: s.games, Now: s.now, Logger: s.log}, nil
 }
 
 // newAPI makes the API and the servers of the listeners.

@@ -69,6 +69,7 @@ var tables = []table{
 	{"votes", []string{"match_id", "round", "voter"}, 1024},
 	{"guesses", []string{"match_id", "round", "answer"}, 1024},
 	{"fits", []string{"league"}, 64},
+	{"gold", []string{"league", "pack_id", "task"}, 1024},
 	{"audit", []string{"id"}, 512},
 	{"conversations", []string{"key"}, 512},
 	{"secret_bases", []string{"agent_id"}, 512},

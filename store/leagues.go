@@ -204,6 +204,7 @@ func (s *Leagues) DeleteLeague(ctx context.Context, slug string, audit ...arena.
 			`DELETE FROM entrants WHERE season_id IN (SELECT id FROM seasons WHERE league = $1)`,
 			`DELETE FROM seasons WHERE league = $1`,
 			`DELETE FROM fits WHERE league = $1`,
+			`DELETE FROM gold WHERE league = $1`,
 			`DELETE FROM entries WHERE league = $1`,
 			`DELETE FROM leagues WHERE slug = $1`,
 		} {

@@ -278,6 +278,7 @@ func (c *checker) asking(s arena.Settings) {
 		c.require(s.Judge.Compares(), "judge.kind", "must be panel, crowd or model: a debate has no right answer")
 		c.require(s.PackID != "", "pack_id", "is missing: a debate needs a pack of motions")
 	}
+	c.require(s.Debate == nil || s.Judge.Gold == "", "judge.gold", "must be left out: the judge of a debate compares speeches, not pairs of answers")
 	if s.Judge.Compares() {
 		c.require(s.MaxSeats <= MaxAskedSeats, "max_seats", "must be at most %d: a judge that is asked compares all pairs", MaxAskedSeats)
 		c.require(s.Generator == nil, "generator", "makes tasks with a right answer: let a pure judge judge them")

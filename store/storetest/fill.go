@@ -37,6 +37,7 @@ func Fill(t *testing.T, url string) *store.Store {
 	}
 	f.ok(f.Packs.CreatePack(ctx, arena.Pack{ID: "pk_1", Name: "pack", Format: "jsonl", CreatedAt: start}, tasks))
 	f.ok(second(f.Packs.CreateGameScript(ctx, arena.GameScript{Name: "nim", Version: "1", SHA256: "00ff", Title: "Nim", Source: "// é\u2028", Report: json.RawMessage(`{}`), CreatedAt: start, CreatedBy: "admin"})))
+	f.ok(f.Leagues.SaveGold(ctx, arena.GoldVerdict{League: "trivia", PackID: "pk_1", Task: 1, Version: "model-2/x", Agreed: true, At: start}))
 	ids := f.agents("a", "b", "c", "d")
 	for i, id := range ids {
 		f.ok(f.Leagues.Enter(ctx, "trivia", id, start.Add(time.Duration(i)*time.Second)))

@@ -49,6 +49,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Verdicts":                             verdicts,
 		"Votes":                                votes,
 		"Guesses":                              guesses,
+		"Gold":                                 gold,
 		"AgentClaims":                          agentClaims,
 		"AgentResults":                         agentResults,
 		"LostRounds":                           lostRounds,

@@ -107,6 +107,31 @@ func guesses(f *fixture) {
 	f.equal(0, len(must(f.Matches.Guesses(ctx, "m_2"))(f)))
 }
 
+func gold(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	pair := arena.Task{Description: "A joke.", Options: []string{"good", "bad"}, Answers: []string{"good"}}
+	f.ok(f.Packs.CreatePack(ctx, arena.Pack{ID: "pk_gold", Name: "gold", CreatedAt: start}, []arena.Task{pair, pair, pair}))
+	next := func() int { return must(f.Leagues.NextGold(ctx, "trivia", "pk_gold"))(f) }
+	f.equal(0, next())
+	save := func(n, second int, agreed bool) arena.GoldVerdict {
+		g := arena.GoldVerdict{League: "trivia", PackID: "pk_gold", Task: n, Version: "model-2/x", Agreed: agreed, At: start.Add(time.Duration(second) * time.Second)}
+		f.ok(f.Leagues.SaveGold(ctx, g))
+		return g
+	}
+	save(0, 1, false)
+	f.equal(1, next())
+	one, two := save(1, 2, true), save(2, 3, true)
+	f.equal(0, next()) // the least recent one
+	zero := save(0, 4, true)
+	f.equal([]arena.GoldVerdict{one, two, zero}, must(f.Leagues.Gold(ctx, "trivia", "pk_gold"))(f))
+	f.equal(1, next())
+	f.ok(second(f.Packs.RemoveTask(ctx, "pk_gold", 1, start))) // a removed item does not count
+	f.equal([]arena.GoldVerdict{two, zero}, must(f.Leagues.Gold(ctx, "trivia", "pk_gold"))(f))
+	f.equal(2, next())
+	f.fails(arena.CodeNotFound, second(f.Leagues.NextGold(ctx, "trivia", "pk_none")))
+}
+
 func auditLog(f *fixture) {
 	ctx := f.t.Context()
 	var want []arena.AuditEntry

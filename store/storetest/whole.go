@@ -100,6 +100,8 @@ func strangeText(f *fixture) {
 			"Uptime":           second(f.Agents.Uptime(ctx, text, start)),
 			"Evidence":         second(f.Ratings.Evidence(ctx, text, 1)),
 			"EventsAfter":      second(f.Matches.EventsAfter(ctx, text, 0, 1)),
+			"Gold":             second(f.Leagues.Gold(ctx, text, text)),
+			"NextGold":         second(f.Leagues.NextGold(ctx, text, text)),
 			"Verdicts":         second(f.Matches.Verdicts(ctx, text)),
 			"NoShows":          second(f.Ratings.NoShows(ctx, text, []string{text})),
 			"SeenNoShows":      second(f.Ratings.SeenNoShows(ctx, text)),

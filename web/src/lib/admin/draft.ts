@@ -57,6 +57,8 @@ export interface Draft {
   /** The panel. */
   judges: string[];
   criteria: string;
+  /** The pack of gold items; "": none. */
+  gold: string;
   /** The vote of a crowd, in seconds. */
   window: number;
   minVotes: number;
@@ -157,6 +159,7 @@ export const emptyDraft = (): Draft => ({
   partial: false,
   judges: [],
   criteria: '',
+  gold: '',
   window: 30,
   minVotes: 1,
   voterAccounts: false,
@@ -216,6 +219,7 @@ export const formatsOf = (d: Draft): readonly string[] =>
 export const isAsked = (d: Draft): boolean => !isGame(d) && ASKED.includes(d.judge);
 export const mostSeats = (d: Draft): number => (isAsked(d) ? limits.compared_seats : MOST_SEATS);
 const judgeHas = (d: Draft, member: string): boolean => !!judgeKind(d.judge)?.fields.includes(member);
+export const mayHaveGold = (d: Draft): boolean => judgeHas(d, 'gold') && !isDebate(d) && !isGame(d);
 export const hasTolerance = (d: Draft): boolean => judgeHas(d, 'tolerance');
 export const hasPartial = (d: Draft): boolean => judgeHas(d, 'partial');
 export const mayCanary = (d: Draft): boolean => d.plays === 'questions' && (d.judge === 'exact' || d.judge === 'choice');
@@ -292,6 +296,7 @@ function judgeOf(d: Draft): League['judge'] {
     ...(hasPartial(d) && d.partial ? { partial: true } : {}),
     ...(judgeHas(d, 'agents') ? { agents: [...d.judges] } : {}),
     ...(isAsked(d) && d.criteria ? { criteria: d.criteria } : {}),
+    ...(mayHaveGold(d) && d.gold.trim() ? { gold: d.gold.trim() } : {}),
     ...(judgeHas(d, 'window_seconds')
       ? { window_seconds: d.window, min_votes: d.minVotes, ...(d.rated || d.voterAccounts ? { voter_accounts: true } : {}) }
       : {}),
@@ -443,6 +448,7 @@ export function draftOf(l: League): Draft {
     partial: !!j.partial,
     judges: j.agents ?? [],
     criteria: j.criteria ?? '',
+    gold: j.gold ?? '',
     window: j.window_seconds || was.window,
     minVotes: j.min_votes || was.minVotes,
     voterAccounts: !!j.voter_accounts,

@@ -13,6 +13,7 @@ import {
   mayCanary,
   mayFill,
   mayHaveBuiltIn,
+  mayHaveGold,
   maySpanRounds,
   mostSeats,
   type Draft,
@@ -159,6 +160,14 @@ const rows = {
     when: isAsked,
     label: 'admin.form.criteria',
     text: { key: 'criteria', maxlength: 2000, rows: 2, required: true },
+  },
+  gold: {
+    section: 'tasks',
+    path: 'judge.gold',
+    when: mayHaveGold,
+    label: 'admin.form.gold',
+    hint: 'admin.form.gold.hint',
+    text: { key: 'gold', maxlength: 64 },
   },
   window_seconds: {
     section: 'tasks',

@@ -354,6 +354,9 @@ export const texts = {
   'admin.form.turns.hint': 'They change sides at half time; each half is judged.',
   'admin.form.judge': 'Judge',
   'admin.form.criteria': 'What to judge by',
+  'admin.form.gold': 'Gold items (pack ID)',
+  'admin.form.gold.hint':
+    'A pack of at least 11 pairs of answers with one right option each, used for nothing else. The judge is tested on them; a rated league pauses if it is wrong too often.',
   'admin.form.tolerance': 'Allowed error',
   'admin.form.tolerance.hint': '0: the number must match exactly.',
   'admin.form.partial': 'Partly right answers earn partial points',

@@ -355,6 +355,9 @@ export const texts: Translation<typeof en> = {
   'admin.form.turns.hint': 'Cambian de lado a la mitad; se juzga cada parte.',
   'admin.form.judge': 'Juez',
   'admin.form.criteria': 'Con qué criterio',
+  'admin.form.gold': 'Pares de control (ID del paquete)',
+  'admin.form.gold.hint':
+    'Un paquete de al menos 11 pares de respuestas con una opción correcta cada uno, sin otro uso. El juez se prueba con ellos; una liga puntuada se pausa si se equivoca demasiado.',
   'admin.form.tolerance': 'Diferencia que aún vale',
   'admin.form.tolerance.hint': '0: ninguna.',
   'admin.form.partial': 'Lo que está bien en parte da una parte de los puntos',

@@ -386,14 +386,16 @@ export const texts = {
   'judge.good.half': 'near 50% is fair',
   'judge.good.high': 'higher is better',
   'judge.version': 'Version {v}',
-  'judge.card': 'Bias',
+  'judge.card': 'Measure',
   'judge.card.share': 'Share',
   'judge.card.limit': 'Limit',
   'judge.card.over': 'over the limit',
   'judge.card.few': 'too few: {n} of {needed} matches',
+  'judge.card.few.items': 'too few: {n} of {needed} items',
   'judge.card.order': 'Order decides',
   'judge.card.length': 'Longer answer wins',
   'judge.card.family': 'Own model family favored',
+  'judge.card.gold': 'Misses the known better answer',
   'judge.card.pauses': 'If a whole interval (99.9%) is over its limit, the league pauses.',
   'judge.card.about': 'Intervals at 99.9%. Unrated leagues do not pause.',
   'judge.card.since': 'The card counts verdicts since {time}, when the league resumed.',
@@ -634,6 +636,8 @@ export const texts = {
   'note.judge_family':
     'its judge prefers answers of its own model family, compared with the other judges: a share of at least {least_percent}% in {matches} matches, 50% is fair, the limit is {limit_percent}%',
   'note.audit': 'its audit found that agents can cheat: {cheats}',
+  'note.judge_gold':
+    'its judge does not choose the better answer where it is known: in at least {least_percent}% of {items} gold items, the limit is {limit_percent}%',
 
   // Parts of a schedule in words. Days begin with Sunday.
   'cron.minute': 'every minute',

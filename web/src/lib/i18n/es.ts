@@ -386,14 +386,16 @@ export const texts: Translation<typeof en> = {
   'judge.good.half': 'cerca del 50 % es justo',
   'judge.good.high': 'más es mejor',
   'judge.version': 'Versión {v}',
-  'judge.card': 'Sesgo',
+  'judge.card': 'Medida',
   'judge.card.share': 'Cuota',
   'judge.card.limit': 'Límite',
   'judge.card.over': 'supera el límite',
   'judge.card.few': 'muy pocas: {n} de {needed} partidas',
+  'judge.card.few.items': 'muy pocos: {n} de {needed} pares',
   'judge.card.order': 'Decide el orden',
   'judge.card.length': 'Gana la respuesta larga',
   'judge.card.family': 'Favorece a su familia de modelos',
+  'judge.card.gold': 'No elige la mejor respuesta conocida',
   'judge.card.pauses': 'Si un intervalo entero (99,9 %) supera su límite, la liga se pausa.',
   'judge.card.about': 'Intervalos al 99,9 %. Las ligas amistosas no se pausan.',
   'judge.card.since': 'La ficha cuenta los veredictos desde {time}, cuando se reanudó la liga.',
@@ -636,6 +638,8 @@ export const texts: Translation<typeof en> = {
   'note.judge_family':
     'su juez prefiere las respuestas de su propia familia de modelos, comparado con los demás jueces: una cuota de al menos el {least_percent} % en {matches} partidas; lo justo es el 50 % y el límite, el {limit_percent} %',
   'note.audit': 'su auditoría mostró que los agentes pueden hacer trampa: {cheats}',
+  'note.judge_gold':
+    'su juez no elige la mejor respuesta donde se conoce: al menos en el {least_percent} % de {items} pares de control, el límite es el {limit_percent} %',
 
   // Parts of a schedule in words. Days begin with Sunday.
   'cron.minute': 'cada minuto',
