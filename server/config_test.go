@@ -54,6 +54,7 @@ func TestLoad_Defaults(t *testing.T) {
 		Signup: SignupOpen, JWTAlg: "ES256", HealthInterval: 30 * time.Second, HealthWorkers: 512, Spectators: 20000,
 		EventRate: 20, EventBurst: 40, EventMax: 2000, SpectatorsPerAddress: 64, RequestsPerAddress: 6000, PagesPerAddress: 600, MiBPerAddress: 256, RelayMiBPerOwner: 64, JudgeSecondsPerOwner: 300,
 		ShutdownGrace: 30 * time.Second, ArchiveAfter: 10 * time.Minute, KeepDeliveries: 90 * day, LogFormat: LogAuto, LogLevel: slog.LevelInfo, TraceRatio: 1,
+		AuditLeagues:   true,
 		GroupOwnersBy:  []arena.UnratedReason{arena.UnratedSharedEndpoint, arena.UnratedSharedKey},
 		OIDCAdminClaim: "roles", OIDCAdminValue: "arena-admin",
 	}
