@@ -87,14 +87,20 @@ func (e *Engine) reportLoss(matchID, league string, seq, stored int64) {
 		"match_id", matchID, "league", league, "seq", seq, "stored_seq", stored)
 }
 
-// rewind gives the match back because the database has lost its events after seq: the
-// state of this run no longer matches what is stored.
+// rewind reports that the database has lost the match's events after seq, and gives the
+// match back, since the state of this run no longer matches what is stored. A run that
+// ends its match anyway only reports it.
 func (mr *matchRun) rewind(ctx context.Context, seq int64) {
-	if mr.done.Swap(true) {
+	ending := mr.done.Swap(true)
+	if !ending {
+		mr.released.Store(true) // before published changes: see rewound
+	}
+	if known := mr.published.Swap(seq); known > seq {
+		mr.engine.reportLoss(mr.m.ID, mr.m.League, known, seq)
+	}
+	if ending {
 		return
 	}
-	mr.released.Store(true) // before published changes: see rewound
-	mr.engine.reportLoss(mr.m.ID, mr.m.League, mr.published.Swap(seq), seq)
 	mr.releaseMidRound(ctx)
 	_ = mr.loseLease() // the run returns the error
 }
