@@ -19,7 +19,7 @@ import (
 	"github.com/agora-arena/arena/internal/apiclient"
 )
 
-// endpoint starts an agent that answers every task.
+// endpoint starts an agent that answers every task, and never right: any number might be.
 func (o owner) endpoint() string {
 	o.Helper()
 	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,7 +29,7 @@ func (o owner) endpoint() string {
 			return
 		}
 		_, _ = io.Copy(io.Discard, r.Body)
-		_, _ = io.WriteString(w, `{"answer":"42"}`)
+		_, _ = io.WriteString(w, `{"answer":"nothing"}`)
 	}))
 	o.Cleanup(agent.Close)
 	return agent.URL
@@ -82,7 +82,7 @@ func TestAgent(t *testing.T) {
 	o.ok("agent logs ada --time absolute --outcome answered", time.Now().Format("2006-"))
 	o.refused("between 1 and 100", "agent logs ada -n 0")
 	o.refused("used together", "agent logs ada --follow --json")
-	o.ok("agent losses ada", "QUESTION", "42", "wrong", o.arena.URL()+"/m/m_")
+	o.ok("agent losses ada", "QUESTION", "nothing", "wrong", o.arena.URL()+"/m/m_")
 	o.ok("agent losses ada --topic none", "no lost rounds")
 	o.ok("agent losses ada --topics --league sums", "95 % INTERVAL", "0 %")
 	o.refused("between 1 and 100", "agent losses ada -n 101")
