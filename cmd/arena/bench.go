@@ -14,6 +14,7 @@ import (
 
 // BenchCmd lists the benchmarks. cmd/arena-bench holds them.
 type BenchCmd struct {
+	All     BenchRunCmd `cmd:"" passthrough:"" help:"One table of the figures of the other benchmarks, beside the last release."`
 	Match   BenchRunCmd `cmd:"" passthrough:"" help:"A round of many seats, many duels at once, or duels that wait: processor, memory, dispatch, time limits."`
 	Start   BenchRunCmd `cmd:"" passthrough:"" help:"Time from scheduling a match to the first byte of its first task."`
 	Stream  BenchRunCmd `cmd:"" passthrough:"" help:"What an event costs for each spectator, beside a bare server."`
@@ -63,6 +64,6 @@ func findBench(folder, path string) (string, error) {
 			return found, nil
 		}
 	}
-	return "", fmt.Errorf("%s, the program with the benchmarks, is neither in %s nor in a folder of PATH (%s): build it with make bench, or with go build -o %s ./cmd/%s",
+	return "", fmt.Errorf("%s, the program with the benchmarks, is neither in %s nor in a folder of PATH (%s): build it with make bin/arena-bench, or with go build -o %s ./cmd/%s",
 		benchProgram, folder, strings.Join(filepath.SplitList(path), ", "), filepath.Join(folder, benchProgram), benchProgram)
 }

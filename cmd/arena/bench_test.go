@@ -50,7 +50,7 @@ func TestFindBench(t *testing.T) {
 		}
 	}
 	_, err := findBench(empty, "/nowhere")
-	for _, want := range []string{empty, "/nowhere", "make bench"} {
+	for _, want := range []string{empty, "/nowhere", "make bin/arena-bench"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
