@@ -29,7 +29,7 @@ func (o owner) endpoint() string {
 			return
 		}
 		_, _ = io.Copy(io.Discard, r.Body)
-		_, _ = io.WriteString(w, `{"answer":"nothing"}`)
+		_, _ = io.WriteString(w, `{"answer":"no"}`)
 	}))
 	o.Cleanup(agent.Close)
 	return agent.URL
@@ -82,7 +82,7 @@ func TestAgent(t *testing.T) {
 	o.ok("agent logs ada --time absolute --outcome answered", time.Now().Format("2006-"))
 	o.refused("between 1 and 100", "agent logs ada -n 0")
 	o.refused("used together", "agent logs ada --follow --json")
-	o.ok("agent losses ada", "QUESTION", "nothing", "wrong", o.arena.URL()+"/m/m_")
+	o.ok("agent losses ada", "QUESTION", "wrong", o.arena.URL()+"/m/m_")
 	o.ok("agent losses ada --topic none", "no lost rounds")
 	o.ok("agent losses ada --topics --league sums", "95 % INTERVAL", "0 %")
 	o.refused("between 1 and 100", "agent losses ada -n 101")
