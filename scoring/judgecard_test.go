@@ -368,7 +368,8 @@ func TestJudgeCard_goldHonest(t *testing.T) {
 		facts.Gold = nil
 		for range 100 {
 			right := func() bool { return random.Float64() < 0.75 }
-			facts.Gold = append(facts.Gold, arena.GoldVerdict{Version: "v", Agreed: right() && right()})
+			first, second := right(), right()
+			facts.Gold = append(facts.Gold, arena.GoldVerdict{Version: "v", Agreed: first && second})
 			if m := scoring.JudgeCard(spec, verdicts, facts)[3]; m.Over {
 				t.Errorf("seed %d: after %d items %+v", seed, len(facts.Gold), m)
 				break
