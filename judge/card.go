@@ -20,7 +20,8 @@ const (
 type HealthOptions struct {
 	// Verdicts returns the newest verdicts of a league, newest match first.
 	Verdicts func(ctx context.Context, league string, limit int) ([]arena.Verdict, error)
-	// Gold returns the newest verdict of a league's judge on each gold item of a pack.
+	// Gold returns the newest verdict of a league's judge on each gold item of a pack,
+	// oldest first.
 	Gold func(ctx context.Context, league, packID string) ([]arena.GoldVerdict, error)
 	// Agents returns the agents that exist among ids.
 	Agents  func(ctx context.Context, ids []string) (map[string]arena.Agent, error)
@@ -95,10 +96,8 @@ func (h *Health) DueGold(ctx context.Context, l arena.League) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, g := range gold {
-		if g.At.After(since) {
-			since = g.At
-		}
+	if n := len(gold); n > 0 && gold[n-1].At.After(since) {
+		since = gold[n-1].At
 	}
 	verdicts, err := h.o.Verdicts(ctx, l.Slug, healthVerdicts)
 	if err != nil {
