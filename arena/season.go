@@ -182,7 +182,7 @@ const (
 	NoteJudgeOrder       NoteCode = "judge_order" // paused: a line of the judge's card is over its limit
 	NoteJudgeLength      NoteCode = "judge_length"
 	NoteJudgeFamily      NoteCode = "judge_family"
-	NoteAudit            NoteCode = "audit" // did not open, or is paused: its audit found a leak or a cheat above chance
+	NoteAudit            NoteCode = "audit" // did not open, or is paused: cheats succeeded in its audit
 	NoteJudgeGold        NoteCode = "judge_gold"
 )
 
@@ -249,7 +249,7 @@ type NoteParams struct {
 	// LeastPercent is rounded down, and above the limit by less than 1 at times.
 	LeastPercent *int    `json:"least_percent,omitempty" doc:"The low end of the interval of the judge's share, in percent."`
 	LimitPercent *int    `json:"limit_percent,omitempty" doc:"The limit of that share, in percent."`
-	Cheats       *string `json:"cheats,omitempty" doc:"The cheats that succeeded and the leaks, by their names in the audit."`
+	Cheats       *string `json:"cheats,omitempty" doc:"The cheats that succeeded, by their names in the audit."`
 	// Until is in UTC, to the second.
 	Until *time.Time `json:"until,omitempty" doc:"When their matches elsewhere end at the latest."`
 }
@@ -366,7 +366,7 @@ func JudgeNote(m JudgeMeasure) Note {
 	return Note{"judge_" + NoteCode(m.Name), params}
 }
 
-// AuditNote is the note of a league whose audit found cheats that succeed, or leaks.
+// AuditNote is the note of a league that its audit closed because these cheats succeeded.
 func AuditNote(found []string) Note {
 	cheats := strings.Join(found, ", ")
 	return Note{NoteAudit, NoteParams{Cheats: &cheats}}

@@ -46,9 +46,9 @@ func (s *Service) Audit(ctx context.Context, caller arena.Caller, slug string) (
 	})
 }
 
-// AuditDue audits the rated leagues that wait for it, one after the other. One in which
-// a cheat succeeds, or that has a leak, does not open. One whose audit fails opens, and
-// has the reason. Nodes may call it at the same time.
+// AuditDue audits the rated leagues that wait for it, one after the other. It closes a
+// league again if audit.Stops names a cheat. A league whose audit fails stays open, and
+// its report has the reason. Nodes may call it at the same time.
 func (s *Service) AuditDue(ctx context.Context) error {
 	leagues, err := s.o.Store.Leagues.Leagues(ctx)
 	if err != nil || !s.auditing.TryLock() {

@@ -9,8 +9,8 @@ import (
 	"github.com/agora-arena/arena/scoring"
 )
 
-// answersOf returns the answers of matches. Within a match they are those of an agent
-// that is right in all rounds, or in none, with the probability alike.
+// answersOf simulates an agent's answers. With probability alike, all answers of a match
+// share one result; otherwise each is drawn separately.
 func answersOf(r *rand.Rand, matches, rounds int, share, alike float64) (trials []scoring.Trial, right int) {
 	for m := range matches {
 		same, all := r.Float64() < alike, r.Float64() < share

@@ -63,7 +63,7 @@ type Config struct {
 
 	AllowCIDRs         []netip.Prefix
 	AllowCIDRsForce    bool
-	AuditLeagues       bool                  // rated ones, before they open
+	AuditLeagues       bool                  // rated ones, when they open
 	AllowHTTPEndpoints bool                  // on public addresses
 	GroupOwnersBy      []arena.UnratedReason // links that make owners one group for rated play
 	SharedNetworks     arena.SharedNetworks  // see sharedNetworks

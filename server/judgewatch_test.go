@@ -207,8 +207,9 @@ func goldPack(t *testing.T, s *Server, id string) string {
 	return id
 }
 
-// A rated league pauses when its judge is wrong on gold items, of which it is asked about
-// one for ten judged rounds. An honest judge goes on, and an unrated league.
+// After every ten judged rounds the judge is asked about one gold item. A rated league
+// pauses when it is wrong too often; an honest judge keeps judging, and an unrated league
+// keeps playing.
 func TestJudgeWatch_gold(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

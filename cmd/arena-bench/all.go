@@ -14,7 +14,7 @@ import (
 
 // BenchAllCmd is `arena bench all`.
 type BenchAllCmd struct {
-	Freeze string `placeholder:"FILE" help:"Write the ratios to a file, as those of a release: cmd/arena-bench/baselines.json."`
+	Freeze string `placeholder:"FILE" help:"Save the ratios in a file as the baseline of a release (cmd/arena-bench/baselines.json)."`
 	JSON   bool   `help:"Print one JSON object."`
 }
 
@@ -196,8 +196,8 @@ func (r *release) judge(measure func() ([]figure, error), again func() bool) ([]
 	return first, nil
 }
 
-// freeze writes the ratios as those of a release. The commit is for the person
-// who freezes to fill in.
+// freeze saves the ratios as the baseline of a release. It leaves the commit empty,
+// to be filled in by hand.
 func freeze(file string, now time.Time, figures []figure) error {
 	r := release{Date: now.UTC().Format(time.DateOnly), Ratios: map[string]float64{}}
 	for _, f := range figures {
