@@ -60,6 +60,10 @@ func (l benchLeague) prepare(ctx context.Context, admin *apiclient.Client, agent
 		if agent.Status != "active" {
 			return nil, fmt.Errorf("agent %d is %s", i, agent.Status)
 		}
+		// Those that never answer play on.
+		if err := admin.As(owner.Token).Call(ctx, http.MethodPatch, "/v1/agents/"+agent.ID, map[string]any{"pause_after": 0}, nil); err != nil {
+			return nil, err
+		}
 		ids = append(ids, agent.ID)
 	}
 	return ids, nil

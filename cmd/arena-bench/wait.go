@@ -25,7 +25,7 @@ type waitFigures struct {
 	Objects    int64   `json:"object_bytes_per_match"`
 	Goroutines float64 `json:"goroutines_per_match"`
 	CPUPercent float64 `json:"cpu_percent"` // of one processor, while all wait
-	Staggered  waitEnd `json:"staggered"`   // starts lie over most of a minute, as real ones do
+	Staggered  waitEnd `json:"staggered"`   // starts are spread, as real ones are
 	AtOnce     waitEnd `json:"at_once"`     // all start at one moment
 }
 
@@ -38,9 +38,10 @@ type waitEnd struct {
 }
 
 const (
-	waitLimit = time.Minute
-	// waitSpan is over how long starts are spread. All wait when it is over.
-	waitSpan = 40 * time.Second
+	// waitBetween is between two starts when they are spread: 5,000 take 40 s.
+	waitBetween = 8 * time.Millisecond
+	// waitRest is how long all wait after the last start.
+	waitRest = 20 * time.Second
 	// waitGrace is how long the arena listens for a reply that is late already.
 	waitGrace = 25 * time.Millisecond
 )
@@ -56,14 +57,15 @@ func (c *BenchMatchCmd) wait(app *App) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.stop()) }()
-	w := waiting{benchArena: b, slug: slug, profile: c.Profile, f: waitFigures{Matches: c.Waiting}}
-	league := benchLeague{slug: slug, rounds: 1, format: "ladder", minSeats: 2, maxSeats: 2, limit: waitLimit}
+	span := time.Duration(c.Waiting) * waitBetween
+	w := waiting{benchArena: b, slug: slug, profile: c.Profile, limit: (span + waitRest).Truncate(time.Second), f: waitFigures{Matches: c.Waiting}}
+	league := benchLeague{slug: slug, rounds: 1, format: "ladder", minSeats: 2, maxSeats: 2, limit: w.limit}
 	if w.ids, err = league.prepare(app.Ctx, apiclient.New(b.server.URL(), b.server.admin), b.agents); err != nil {
 		return err
 	}
 	f := &w.f
-	if f.Staggered, err = w.run(app.Ctx, waitSpan); err != nil {
-		return fmt.Errorf("starts over %s: %w", waitSpan, err)
+	if f.Staggered, err = w.run(app.Ctx, span); err != nil {
+		return fmt.Errorf("starts over %s: %w", span, err)
 	}
 	if f.AtOnce, err = w.run(app.Ctx, 0); err != nil {
 		return fmt.Errorf("starts at once: %w", err)
@@ -96,7 +98,8 @@ type waiting struct {
 	slug    string
 	ids     []string // of the agents
 	profile string
-	left    int // requests given up when this run and those before are over
+	limit   time.Duration // of the round
+	left    int           // requests given up when this run and those before are over
 	f       waitFigures
 }
 
@@ -205,8 +208,8 @@ func (w *waiting) ended(ctx context.Context, matches []string, end *waitEnd) err
 		}
 		var limit time.Time
 		for _, a := range answers {
-			timers = append(timers, float64(a.Elapsed-waitLimit-waitGrace)/1e6)
-			if at := a.ArrivedAt.Add(waitLimit - a.Elapsed); at.After(limit) {
+			timers = append(timers, float64(a.Elapsed-w.limit-waitGrace)/1e6)
+			if at := a.ArrivedAt.Add(w.limit - a.Elapsed); at.After(limit) {
 				limit = at
 			}
 		}
@@ -240,11 +243,11 @@ func allowFiles(need uint64) error {
 
 // await polls the agents until enough has happened, at most two minutes.
 func (a *benchAgents) await(ctx context.Context, enough func(stalled) bool) (seen stalled, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*waitLimit)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for {
 		if err := apiclient.New(a.control, "").Call(ctx, http.MethodGet, "/stalled", nil, &seen); err != nil {
-			return seen, err
+			return seen, fmt.Errorf("%d requests have come, %d were given up: %w", seen.Came, seen.Left, err)
 		}
 		if enough(seen) {
 			return seen, nil
