@@ -109,6 +109,12 @@ func benchJobs() []benchJob {
 				{Name: "time limit, beside a timer", Unit: "ms p50", Arena: f.Waiting.Staggered.Timer.P50, Bare: f.Waiting.Staggered.Bare.P50},
 			}
 		})},
+		{[]string{"polls", "--agents=500", "--wait=5s"}, from(func(f pollFigures) []figure {
+			return []figure{
+				{Name: "waiting agent", Unit: "KB", Arena: kb(f.Arena.Bytes), Bare: kb(f.Bare.Bytes)},
+				{Name: "poll of a waiting agent", Unit: "CPU µs", Arena: f.Arena.PollMicro, Bare: f.Bare.PollMicro},
+			}
+		})},
 		{[]string{"reads", "--matches=20000"}, from(func(f readFigures) []figure {
 			slowest := readCost{}
 			for _, r := range f.Reads {

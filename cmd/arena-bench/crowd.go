@@ -31,15 +31,16 @@ type BenchCrowdCmd struct{}
 
 // crowdOrder is one line of the input.
 type crowdOrder struct {
-	Do      string        `json:"do"`    // watch, frozen, await, report, talk or leave
+	Do      string        `json:"do"`    // watch, frozen, await, report, talk, poll or leave
 	Group   string        `json:"group"` // of spectators
 	URL     string        `json:"url,omitempty"`
 	Count   int           `json:"count,omitempty"`
 	Seq     int64         `json:"seq,omitempty"`     // await: until all clients have seen it
 	Tokens  []string      `json:"tokens,omitempty"`  // talk: one agent each
 	Message string        `json:"message,omitempty"` // talk: what they say, "" a timestamp
-	Every   time.Duration `json:"every,omitempty"`   // talk: between two messages of one agent; 0 without pause
+	Every   time.Duration `json:"every,omitempty"`   // talk: between two messages of one agent, 0 without pause; poll: between the first polls
 	Total   int           `json:"total,omitempty"`   // talk: messages of each agent
+	Polls   []crowdPoll   `json:"polls,omitempty"`   // poll: one agent each
 }
 
 // crowdReport is the answer to an order.
@@ -89,6 +90,8 @@ func (c *crowd) do(ctx context.Context, o crowdOrder) (crowdReport, error) {
 		return a.report(), nil
 	case "talk":
 		return crowdReport{}, talk(ctx, o)
+	case "poll":
+		return crowdReport{}, a.poll(ctx, o)
 	case "leave":
 		for _, v := range a.viewers {
 			_ = v.conn.Close()

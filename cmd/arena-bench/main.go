@@ -43,6 +43,7 @@ type BenchCmd struct {
 	Stream  BenchStreamCmd  `cmd:"" help:"What an event costs for each spectator, beside a bare server."`
 	Reads   BenchReadsCmd   `cmd:"" help:"What the reads of the pages take in a large database."`
 	Events  BenchEventsCmd  `cmd:"" help:"From an agent to a spectator through the log, and events taken per second."`
+	Polls   BenchPollsCmd   `cmd:"" help:"What agents cost that wait for tasks, beside a bare server."`
 	Crowd   BenchCrowdCmd   `cmd:"" hidden:"" help:"The spectators of the benchmarks, in a process of their own."`
 	Source  BenchSourceCmd  `cmd:"" hidden:"" help:"Another node of the benchmarks."`
 	Agents  BenchAgentsCmd  `cmd:"" hidden:"" help:"The agents of the benchmarks, in a process of their own."`
