@@ -265,7 +265,7 @@ func erasePrompts(ctx context.Context, tx *db.Tx, e arena.TextErasure) error {
 		no   int
 		turn arena.Turn
 	}
-	rounds, err := db.All(ctx, tx, func(r db.Row) (x row, err error) { return x, r.Scan(&x.no, db.IntoJSON(&x.turn)) },
+	rounds, err := db.All(ctx, tx, func(r db.Row) (x row, err error) { return x, r.Scan(&x.no, db.IntoPacked(&x.turn)) },
 		`SELECT r.no, r.turn FROM rounds r WHERE r.match_id = $1 AND r.no >= $2 AND r.turn <> ''`, e.MatchID, e.Round)
 	if err != nil {
 		return err
@@ -277,7 +277,7 @@ func erasePrompts(ctx context.Context, tx *db.Tx, e arena.TextErasure) error {
 		if bytes.Contains(round.turn.State, []byte(`"transcript"`)) { // repeats what agents wrote
 			round.turn.State = nil
 		}
-		turn, err := db.JSONText(round.turn)
+		turn, err := db.PackedText(round.turn)
 		if err == nil {
 			_, err = db.Exec(ctx, tx, `UPDATE rounds SET turn = $1 WHERE match_id = $2 AND no = $3`, turn, e.MatchID, round.no)
 		}

@@ -253,9 +253,10 @@ func saveAnswers(ctx context.Context, tx *db.Tx, writes []*matchWrite) error {
 type closeRound struct {
 	arena.RoundClose
 
-	last    *answerRow // the answer that is not stored yet, which is not among Answers; nil: all are
-	next    *roundRow  // nil: none opens
-	closing func(hidden []arena.Event) ([]arena.Event, error)
+	last       *answerRow       // the answer that is not stored yet, which is not among Answers; nil: all are
+	deliveries []arena.Delivery // of last: see kept
+	next       *roundRow        // nil: none opens
+	closing    func(hidden []arena.Event) ([]arena.Event, error)
 }
 
 func (*closeRound) exclusive() bool { return true }
@@ -288,7 +289,7 @@ func (s *Matches) closeRounds(ctx context.Context, tx *db.Tx, writes []*matchWri
 		}
 		if o.last != nil {
 			last = append(last, *o.last)
-			for _, d := range o.Last.Deliveries {
+			for _, d := range o.deliveries {
 				deliveries = append(deliveries, newDelivery(w.lease.MatchID, w.match.league, d))
 			}
 		}

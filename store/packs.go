@@ -20,14 +20,14 @@ import (
 type taskDoc struct {
 	ID           string   `json:"id"`
 	Description  string   `json:"description"`
-	Answers      []string `json:"answers"`
-	Options      []string `json:"options"`
-	InputFormat  string   `json:"input_format"`
-	OutputFormat string   `json:"output_format"`
-	Topic        string   `json:"topic"`
-	Difficulty   string   `json:"difficulty"`
-	MaxTokens    int      `json:"max_tokens"`
-	Rules        []string `json:"rules"`
+	Answers      []string `json:"answers,omitzero"`
+	Options      []string `json:"options,omitzero"`
+	InputFormat  string   `json:"input_format,omitzero"`
+	OutputFormat string   `json:"output_format,omitzero"`
+	Topic        string   `json:"topic,omitzero"`
+	Difficulty   string   `json:"difficulty,omitzero"`
+	MaxTokens    int      `json:"max_tokens,omitzero"`
+	Rules        []string `json:"rules,omitzero"`
 
 	Cases       []arena.Case    `json:"cases,omitempty"`
 	Observation json.RawMessage `json:"-"` // of a prompt

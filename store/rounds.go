@@ -24,12 +24,12 @@ const (
 // arena.AnswerBody, so that one converts into the other.
 type answerDoc struct {
 	Answer        string   `json:"answer"`
-	Confidence    *float64 `json:"confidence"`
-	Reasoning     string   `json:"reasoning"`
-	SubagentsUsed []string `json:"subagents_used"`
-	ToolsUsed     []string `json:"tools_used"`
-	Tokens        *int64   `json:"tokens"`
-	LatencyMS     *float64 `json:"latency_ms"`
+	Confidence    *float64 `json:"confidence,omitzero"`
+	Reasoning     string   `json:"reasoning,omitzero"`
+	SubagentsUsed []string `json:"subagents_used,omitzero"`
+	ToolsUsed     []string `json:"tools_used,omitzero"`
+	Tokens        *int64   `json:"tokens,omitzero"`
+	LatencyMS     *float64 `json:"latency_ms,omitzero"`
 
 	Offer     *arena.Offer    `json:"offer,omitempty"`
 	Metrics   json.RawMessage `json:"metrics,omitempty"`
@@ -91,7 +91,7 @@ type roundRow struct {
 	arena.Round
 
 	task      string // Round.Task, encoded before the write is queued
-	turn      string // Round.Turn, likewise; "" if it is zero
+	turn      string // Round.Turn, likewise, packed; "" if it is zero
 	openedSeq int64  // number of the last event before it: sealed events have higher ones
 }
 
@@ -101,7 +101,7 @@ func newRoundRow(matchID string, r arena.Round) (row roundRow, err error) {
 	if row.task, err = db.JSONText(taskDoc(r.Task)); err != nil || r.Turn.IsZero() {
 		return row, err
 	}
-	row.turn, err = db.JSONText(r.Turn)
+	row.turn, err = db.PackedText(r.Turn)
 	return row, err
 }
 
@@ -113,7 +113,7 @@ var roundTable = db.NewTable("rounds", "r",
 	db.Time("closed_at", func(r *roundRow) *time.Time { return &r.ClosedAt }),
 	db.Int("interruptions", func(r *roundRow) *int { return &r.Interruptions }),
 	db.Written("opened_seq", db.TypeInt, func(r *roundRow) any { return r.openedSeq }),
-	db.JSON("turn", func(r *roundRow) *arena.Turn { return &r.Turn }).With(func(r *roundRow) any { return r.turn }),
+	db.PackedJSON("turn", func(r *roundRow) any { return r.turn }, func(r *roundRow) *arena.Turn { return &r.Turn }),
 	db.Time("vote_until", func(r *roundRow) *time.Time { return &r.VoteUntil }),
 	db.Written("source", db.TypeText, func(r *roundRow) any { return r.Task.Source }),
 )
@@ -165,7 +165,7 @@ func (s *Matches) saveAnswer(ctx context.Context, l arena.Lease, a arena.Answer,
 	if err != nil {
 		return nil, s.wrap(err, "save answer of agent %s in match %s", a.AgentID, l.MatchID)
 	}
-	stored, err := s.writeMatch(ctx, &matchWrite{lease: l, round: a.Round, op: &saveAnswer{answer: row, deliveries: deliveries}, events: events, judged: last})
+	stored, err := s.writeMatch(ctx, &matchWrite{lease: l, round: a.Round, op: &saveAnswer{answer: row, deliveries: kept(deliveries)}, events: events, judged: last})
 	return stored, s.wrap(err, "save answer of agent %s in match %s", a.AgentID, l.MatchID)
 }
 
@@ -252,7 +252,7 @@ var deliveryTable = db.NewTable("deliveries", "d",
 	db.Untrusted("detail", func(d *arena.Delivery) *string { return &d.Detail }),
 	db.Time("sent_at", func(d *arena.Delivery) *time.Time { return &d.SentAt }),
 	db.Int("elapsed_ns", func(d *arena.Delivery) *time.Duration { return &d.Elapsed }),
-	db.Bytes("request", func(d *arena.Delivery) *[]byte { return &d.Request }),
+	db.Packed("request", func(d *arena.Delivery) *[]byte { return &d.Request }),
 	db.Bytes("response", func(d *arena.Delivery) *[]byte { return &d.Response }),
 	// Of the answer that the delivery brought: see deliveredAnswers.
 	db.Computed("a.body", func(d *arena.Delivery) any { return readBody(&d.Answer) }),
@@ -264,11 +264,20 @@ const deliveredAnswers = ` LEFT JOIN answers a ON d.outcome = 'answered' AND a.m
 
 var insertDeliveries = db.NewInsert(deliveryTable, "")
 
+// kept returns attempts with the parts of their requests and responses that are
+// kept, and packed requests.
+func kept(deliveries []arena.Delivery) []arena.Delivery {
+	rows := slices.Clone(deliveries)
+	for i, d := range rows {
+		rows[i].Request, rows[i].Response = db.Pack(d.Request[:min(len(d.Request), keptRequest)]), d.Response[:min(len(d.Response), keptResponse)]
+	}
+	return rows
+}
+
 // newDelivery returns a delivery as it is stored.
 func newDelivery(matchID, league string, d arena.Delivery) arena.Delivery {
 	d.ID = cmp.Or(d.ID, arena.NewID(arena.DeliveryPrefix, d.SentAt))
 	d.MatchID, d.League = matchID, league
-	d.Request, d.Response = d.Request[:min(len(d.Request), keptRequest)], d.Response[:min(len(d.Response), keptResponse)]
 	return d
 }
 
@@ -293,7 +302,7 @@ func (s *Matches) CloseRound(ctx context.Context, l arena.Lease, c arena.RoundCl
 		if err != nil {
 			return nil, s.wrap(err, "close round %d of match %s", c.Round, l.MatchID)
 		}
-		op.last, op.Answers = &last, slices.Delete(op.Answers, i, i+1)
+		op.last, op.deliveries, op.Answers = &last, kept(c.Last.Deliveries), slices.Delete(op.Answers, i, i+1)
 	}
 	op.Verdict.Round, op.Verdict.MatchID = c.Round, l.MatchID
 	if c.Next != nil {

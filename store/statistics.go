@@ -151,7 +151,7 @@ func (s *Matches) LostRounds(ctx context.Context, f arena.LossFilter, p arena.Pa
 	}
 	query, args := lossQuery(f, match, round, p.Limit+1)
 	items, err := db.All(ctx, s.reader, func(r db.Row) (l arena.LostRound, err error) {
-		err = r.Scan(&l.League, &l.Seat, &l.Version, &l.Seq, &l.Round.MatchID, &l.Round.No, db.IntoJSON((*taskDoc)(&l.Round.Task)), db.IntoJSON(&l.Round.Turn),
+		err = r.Scan(&l.League, &l.Seat, &l.Version, &l.Seq, &l.Round.MatchID, &l.Round.No, db.IntoJSON((*taskDoc)(&l.Round.Task)), db.IntoPacked(&l.Round.Turn),
 			db.IntoTime(&l.Round.OpenedAt), db.IntoTime(&l.Round.ClosedAt), &l.Answer.Outcome, &l.Answer.Reason, readBody(&l.Answer.Body), &l.Answer.Elapsed)
 		l.Answer.MatchID, l.Answer.Round, l.Answer.AgentID = l.Round.MatchID, l.Round.No, f.AgentID
 		return l, err
@@ -284,7 +284,15 @@ func commonRoundQuery(league, a, b string) (string, []any) {
 func (s *Ratings) CommonSeries(ctx context.Context, league, a, b string) ([]arena.CommonSeries, error) {
 	query, args := commonSeriesQuery(league, min(a, b), max(a, b))
 	matches, err := db.All(ctx, s.reader, func(r db.Row) (m arena.CommonSeries, err error) {
-		err = r.Scan(&m.MatchID, &m.Seats, &m.A.No, &m.A.Points, &m.B.No, &m.B.Points, db.IntoJSON(&m.Series))
+		var turn struct {
+			Prompts []struct {
+				Observation struct{ Series arena.SeriesBrief }
+			}
+		}
+		err = r.Scan(&m.MatchID, &m.Seats, &m.A.No, &m.A.Points, &m.B.No, &m.B.Points, db.IntoPacked(&turn))
+		if len(turn.Prompts) > 0 {
+			m.Series = turn.Prompts[0].Observation.Series
+		}
 		if a > b {
 			m.A, m.B = m.B, m.A
 		}
@@ -299,8 +307,7 @@ func commonSeriesQuery(league, a, b string) (string, []any) {
 	var c db.Clauses
 	matches := commonMatchQuery(&c, league, a, b)
 	return `SELECT x.match_id, (SELECT count(*) FROM seats n WHERE n.match_id = x.match_id), x.a_no, x.a_points, x.b_no, x.b_points,
-		COALESCE((SELECT CASE WHEN r.turn = '' THEN '' ELSE json(r.turn) -> 'prompts' -> 0 -> 'observation' ->> 'series' END
-			FROM rounds r WHERE r.match_id = x.match_id AND r.no = x.round), '')
+		COALESCE((SELECT r.turn FROM rounds r WHERE r.match_id = x.match_id AND r.no = x.round), '')
 		FROM ` + matches + ` ORDER BY x.match_id DESC`, c.Args
 }
 
