@@ -208,7 +208,7 @@ func (p PageParams) page() arena.Page { return arena.Page{Cursor: p.Cursor, Limi
 // is asked for.
 type PartParams struct {
 	Cursor string `query:"cursor" maxLength:"400" doc:"The next_cursor of the part before; empty for the first."`
-	Limit  int    `query:"limit" minimum:"1" maximum:"100" doc:"How many items at most; without it, all of them up to 8 MiB."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"100" doc:"How many items at most; without it, all of them up to 1 MiB."`
 }
 
 // IDPartParams ask for a part of a whole list that an agent or a match has.
@@ -219,7 +219,7 @@ type IDPartParams struct {
 
 // maxListBytes bounds a list that comes whole. What exceeds it follows under its
 // next_cursor.
-const maxListBytes = 8 << 20
+const maxListBytes = 1 << 20
 
 // partOf returns the part of a whole list that p asks for, and the cursor of the
 // next one. Such a list has no key that stays: the cursor counts items.

@@ -50,8 +50,22 @@ export const recap = (of: { day?: string | undefined; league?: string; season?: 
 export const banner = (signal?: AbortSignal) => get<Lobby['banner']>('/v1/banner', {}, signal);
 export const leagues = (signal?: AbortSignal) => get<List<League>>('/v1/leagues', {}, signal);
 export const league = (slug: string, signal?: AbortSignal) => get<League>(`/v1/leagues/${id(slug)}`, {}, signal);
-export const standings = (slug: string, signal?: AbortSignal) =>
-  get<List<Standing> & { frozen: boolean; first_mover?: FirstMovers; tiers?: Tiers }>(`/v1/leagues/${id(slug)}/standings`, {}, signal);
+/** A whole table. One of thousands of agents comes in parts. */
+export const standings = async (slug: string, signal?: AbortSignal) => {
+  const part = (cursor?: string) =>
+    get<List<Standing> & { frozen: boolean; first_mover?: FirstMovers; tiers?: Tiers }>(
+      `/v1/leagues/${id(slug)}/standings`,
+      { cursor },
+      signal,
+    );
+  const table = await part();
+  for (let next = table.next_cursor; next;) {
+    const more = await part(next);
+    table.items.push(...more.items);
+    next = more.next_cursor;
+  }
+  return table;
+};
 /** Whether agent a beats agent b. */
 export const comparison = (slug: string, a: string, b: string, signal?: AbortSignal) =>
   get<Comparison>(`/v1/leagues/${id(slug)}/comparison`, { a, b }, signal);
