@@ -38,6 +38,7 @@ type commands struct {
 // BenchCmd groups the benchmarks. cmd/arena lists those that are not hidden too.
 type BenchCmd struct {
 	All     BenchAllCmd     `cmd:"" help:"One table of the figures of the other benchmarks, beside the last release."`
+	Curves  BenchCurvesCmd  `cmd:"" help:"Draw how the figures grow with the load."`
 	Match   BenchMatchCmd   `cmd:"" help:"A round of many seats, many duels at once, or duels that wait: processor, memory, dispatch, time limits."`
 	Start   BenchStartCmd   `cmd:"" help:"Time from scheduling a match to the first byte of its first task."`
 	Stream  BenchStreamCmd  `cmd:"" help:"What an event costs for each spectator, beside a bare server."`
