@@ -11,7 +11,7 @@ import (
 )
 
 // One token serves the tasks of an agent in a match, for as long as each of them
-// needs it.
+// needs it. Threat F2.
 func TestMatchTokens_Sign(t *testing.T) {
 	t.Parallel()
 	c := newClock()
