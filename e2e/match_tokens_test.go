@@ -9,7 +9,6 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/agora-arena/agora-go/arenaagent"
-
 	"github.com/agora-arena/arena/internal/testwait"
 )
 

@@ -96,7 +96,7 @@ func Settings() []Setting {
 		},
 		{
 			Key: "ARENA_TASK_TOKENS", Default: TokensRequest,
-			Doc:   "What a task token is for: request (one task, whose round and body it names) or match (all tasks of an agent in a match). match saves a signature for each task, but then only https protects the body of a task, a stolen token lasts up to ten minutes longer, and agents must accept a token without round and bh.",
+			Doc:   "Task tokens: request (each is for one task, whose round and body it names) or match (one is for all tasks of an agent in a match). match saves a signature for each task, but then only https protects the body of a task, a stolen token lasts up to ten minutes longer, and agents must accept a token without round and bh.",
 			parse: func(c *Config, v string) error { return parseOneOf(v, &c.TaskTokens, TokensRequest, TokensMatch) },
 		},
 		{

@@ -125,7 +125,7 @@ type LocalFlags struct {
 	Arena    string        `placeholder:"URL" help:"The URL under which agents reach the arena of this command, when it is another than its address: a tunnel, a container. It is the issuer of the tokens."`
 	Identity string        `placeholder:"FILE" type:"path" help:"Keep the key of the arena's signed messages in this PEM file, so that running agents of envelope and agentprotocol know it the next time; without, the key is new."`
 	Wait     time.Duration `default:"60s" help:"How long to wait for agents that connect to the arena themselves."`
-	Tokens   string        `name:"task-tokens" default:"request" enum:"request,match" help:"What a token of aap and a2a is for, one task or all tasks of a match, as on an arena with this ARENA_TASK_TOKENS: ${enum}."`
+	Tokens   string        `name:"task-tokens" default:"request" enum:"request,match" help:"Tokens of aap and a2a, each for one task or for all tasks of a match, as on an arena with this ARENA_TASK_TOKENS: ${enum}."`
 }
 
 // identity returns the key of the arena's signed messages, nil for a new one. It
