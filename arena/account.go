@@ -270,13 +270,14 @@ type SigningKey struct {
 }
 
 // TaskClaims are the claims of a task token (AAP, "Authentication"; docs/rules.md,
-// section 2). The token of a task also opens the agent's side of the stream.
+// section 2). A token is for one task, or, without round and body hash, for all
+// tasks of an agent in a match. It also opens the agent's side of the stream.
 type TaskClaims struct {
 	ID        string // jti
 	AgentID   string // agent_id, sub and aud
 	MatchID   string
-	Round     int
-	BodyHash  string // bh: base64url SHA-256 of the request's body
+	Round     int    // 0: for all tasks of the match
+	BodyHash  string // bh: base64url SHA-256 of the request's body; "": for all tasks of the match
 	IssuedAt  time.Time
 	ExpiresAt time.Time // exp and expires_at
 }

@@ -33,6 +33,12 @@ const (
 	TLSFiles = "files"
 )
 
+// The values of ARENA_TASK_TOKENS.
+const (
+	TokensRequest = "request"
+	TokensMatch   = "match"
+)
+
 // tlsAddr is the default of ARENA_ADDR with ARENA_TLS.
 const tlsAddr = ":443"
 
@@ -60,6 +66,7 @@ type Config struct {
 	AdminToken  string // "": make one
 	Signup      string
 	JWTAlg      string
+	TaskTokens  string
 
 	AllowCIDRs         []netip.Prefix
 	AllowCIDRsForce    bool

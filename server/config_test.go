@@ -51,7 +51,7 @@ func TestLoad_Defaults(t *testing.T) {
 	want := Config{
 		Backup: backupSettings{Keep: 7},
 		Addr:   ":8080", TLS: TLSOff, ACMEURL: acmeURL, MetricsAddr: "127.0.0.1:9090", DatabaseURL: "sqlite:arena.db",
-		Signup: SignupOpen, JWTAlg: "ES256", HealthInterval: 30 * time.Second, HealthWorkers: 512, Spectators: 20000,
+		Signup: SignupOpen, JWTAlg: "ES256", TaskTokens: TokensRequest, HealthInterval: 30 * time.Second, HealthWorkers: 512, Spectators: 20000,
 		EventRate: 20, EventBurst: 40, EventMax: 2000, SpectatorsPerAddress: 64, RequestsPerAddress: 6000, PagesPerAddress: 600, MiBPerAddress: 256, RelayMiBPerOwner: 64, JudgeSecondsPerOwner: 300,
 		ShutdownGrace: 30 * time.Second, ArchiveAfter: 10 * time.Minute, KeepDeliveries: 90 * day, LogFormat: LogAuto, LogLevel: slog.LevelInfo, TraceRatio: 1,
 		AuditLeagues:   true,
@@ -148,6 +148,7 @@ func TestLoad_Problems(t *testing.T) {
 		{"ARENA_ADMIN_TOKEN=short", "ARENA_ADMIN_TOKEN: has 5 characters, 16 to 256 are allowed"},
 		{"ARENA_ADMIN_TOKEN=0123456789 0123456789", "ARENA_ADMIN_TOKEN: holds a character"},
 		{"ARENA_SIGNUP=maybe", `ARENA_SIGNUP: "maybe" is none of open, invite, closed`},
+		{"ARENA_TASK_TOKENS=round", `ARENA_TASK_TOKENS: "round" is none of request, match`},
 		{"ARENA_JWT_ALG=HS256", `ARENA_JWT_ALG: "HS256" is none of ES256, EdDSA, RS256`},
 		{"ARENA_ALLOW_CIDRS=10.0.0.0", ""}, // a lone address is a range of one
 		{"ARENA_ALLOW_CIDRS=ten", `ARENA_ALLOW_CIDRS: "ten" is not an address range`},

@@ -38,7 +38,7 @@ func TestProtocolRoutes_matrix(t *testing.T) {
 	}
 	var owner struct{ Token string }
 	must(t, json.Unmarshal(ask("POST", "/v1/owners", "", `{"name":"alice"}`).Body.Bytes(), &owner))
-	task, err := node.keys.Sign(arena.TaskClaims{AgentID: "ag_1", MatchID: "m_1", Round: 1, ExpiresAt: time.Now().Add(time.Minute)})
+	task, err := node.keys.Sign(arena.TaskClaims{AgentID: "ag_1", MatchID: "m_1", ExpiresAt: time.Now().Add(time.Minute)})
 	must(t, err)
 	callers := map[string]string{"an owner": owner.Token, "an admin": testAdmin, "an agent with its task": task, "a liar": "wrong"}
 

@@ -174,6 +174,14 @@ func (s *Server) notifications() mailbox.Bus {
 	return nil
 }
 
+// signTask returns what signs the tokens of tasks.
+func (s *Server) signTask() func(arena.TaskClaims) (string, error) {
+	if s.cfg.TaskTokens == TokensMatch {
+		return s.ofMatch.Sign
+	}
+	return s.keys.Sign
+}
+
 // newOutbound returns the guarded client and the drivers of all protocols.
 // Drivers that receive events of agents pass them to s.events.
 func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
@@ -199,7 +207,7 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 			return nil, err
 		}
 	}
-	o.aap = aap.New(aap.Options{Client: s.client, Sign: s.keys.Sign, Now: s.now, TraceParent: s.traceParent()})
+	o.aap = aap.New(aap.Options{Client: s.client, Sign: s.signTask(), Now: s.now, TraceParent: s.traceParent()})
 	s.pulls = pull.NewHub(pull.HubOptions{
 		Store: s.store.PulledTasks, Notifier: o.notifier, Interval: s.cfg.HealthInterval, Now: s.now, Logger: s.log,
 	})
@@ -222,7 +230,7 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	}); err != nil {
 		return nil, err
 	}
-	a2aDriver := a2a.New(a2a.Options{Client: s.client, Key: key, Sign: s.keys.Sign, Events: s.events, Now: s.now})
+	a2aDriver := a2a.New(a2a.Options{Client: s.client, Key: key, Sign: s.signTask(), Events: s.events, Now: s.now})
 	foreign, err := token.New(ctx, token.Options{Store: &token.MemoryStore{}, Issuer: s.url, Alg: s.cfg.JWTAlg, Now: s.now, Logger: s.log})
 	if err != nil {
 		return nil, err
@@ -238,7 +246,7 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	trickling := agoraDriver.WithClient(s.crawler)
 	s.protocols = protocols{
 		arena.ProtocolAAP: {
-			driver: aapDriver{o.aap, pulled}, trickling: o.aap.WithClient(s.crawler), profile: o.aap.Profile(foreign.Sign), pulled: pulled.Profile(),
+			driver: aapDriver{o.aap, pulled}, trickling: o.aap.WithClient(s.crawler), profile: o.aap.Profile(s.keys.Sign, foreign.Sign), pulled: pulled.Profile(),
 			rules: &registry.Protocol{Polls: true}, wait: s.pulls.Wait,
 		},
 		arena.ProtocolAgora: {
@@ -253,7 +261,7 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 			rules: &registry.Protocol{CheckKey: agentprotocol.CheckKey, TrustKeys: s.opts.TrustKeys, Polls: true},
 		},
 		arena.ProtocolA2A: {
-			driver: a2aDriver, trickling: a2aDriver.WithClient(s.crawler), profile: a2aDriver.Profile(foreign.Sign),
+			driver: a2aDriver, trickling: a2aDriver.WithClient(s.crawler), profile: a2aDriver.Profile(s.keys.Sign, foreign.Sign),
 			rules: &registry.Protocol{CheckEndpoint: a2aDriver.CheckEndpoint}, wait: a2aDriver.Close,
 		},
 		arena.ProtocolBuiltIn: {driver: builtin.New(builtin.Options{Played: s.played, Now: s.now, Logger: s.log})},
@@ -289,7 +297,7 @@ func (s *Server) newInbound(o *outbound, services *services) (err error) {
 	}
 	s.inbound[arena.ProtocolAgora] = inbound{polls, polls.Close}
 	s.tasks = pull.NewServer(pull.ServerOptions{
-		Hub: s.pulls, Agents: s.store.Agents, Sign: s.keys.Sign, Events: s.events, Awake: s.awake, Uncount: services.quotas.Return, TraceParent: s.traceParent(),
+		Hub: s.pulls, Agents: s.store.Agents, Sign: s.signTask(), Events: s.events, Awake: s.awake, Uncount: services.quotas.Return, TraceParent: s.traceParent(),
 	})
 	s.relay = relay.NewServer(relay.Options{
 		Log: o.log, Notifier: o.notifier, Store: s.store.Relay, Agents: s.store.Agents, Events: s.events, Addresses: services.quotas.Polls, OwnerBytes: s.cfg.RelayMiBPerOwner << 20, Dev: s.opts.RelayDev, Now: s.now, Logger: s.log, Awake: s.awake,

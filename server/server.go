@@ -72,7 +72,8 @@ type Server struct {
 	store     *store.Store
 	visible   *visibility.Reader
 	keys      *token.Keys
-	bus       Bus // nil: this node is alone
+	ofMatch   *token.MatchTokens // used with TokensMatch
+	bus       Bus                // nil: this node is alone
 	clients   *ws.Clients
 	seats     *ingest.Seats
 	hub       *stream.Hub
@@ -241,6 +242,7 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
+	s.ofMatch = token.NewMatchTokens(s.keys)
 	s.visible = visibility.NewReader(s.store.Matches, s.now)
 	if err = s.newMailer(); err != nil {
 		return err

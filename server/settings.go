@@ -95,6 +95,11 @@ func Settings() []Setting {
 			parse: func(c *Config, v string) error { return parseOneOf(v, &c.JWTAlg, "ES256", "EdDSA", "RS256") },
 		},
 		{
+			Key: "ARENA_TASK_TOKENS", Default: TokensRequest,
+			Doc:   "Task tokens: request (each is for one task, whose round and body it names) or match (one is for all tasks of an agent in a match). match saves a signature for each task, but then only https protects the body of a task, a stolen token lasts up to ten minutes longer, and agents must accept a token without round and bh.",
+			parse: func(c *Config, v string) error { return parseOneOf(v, &c.TaskTokens, TokensRequest, TokensMatch) },
+		},
+		{
 			Key:   "ARENA_ALLOW_CIDRS",
 			Doc:   "Private address ranges that agents' endpoints may have, separated by commas, for development. Refused when ARENA_PUBLIC_URL is not on this machine. Addresses of cloud metadata services are never allowed.",
 			parse: func(c *Config, v string) error { return parseAllowCIDRs(v, &c.AllowCIDRs) },

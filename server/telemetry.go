@@ -43,9 +43,13 @@ func (s *Server) traceParent() func(matchID string, round int, agentID string) s
 	return s.telemetry.TraceParent
 }
 
-// observe measures, and exports matches and requests to agents as spans.
+// observe measures, exports matches and requests to agents as spans, and forgets
+// the tokens of a match that has ended.
 func (s *Server) observe(o engine.Observation) {
 	s.metrics.observe(o)
+	if o.Status != "" {
+		s.ofMatch.End(o.MatchID)
+	}
 	switch {
 	case s.telemetry == nil || o.Start.IsZero():
 	case o.Status != "":

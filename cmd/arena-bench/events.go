@@ -133,7 +133,7 @@ func (c *BenchEventsCmd) arena(app *App, people *crowdProcess, f *eventFigures) 
 	}
 	tokens := make([]string, c.Agents)
 	for i, a := range w.agents {
-		tokens[i], err = w.Keys.Sign(arena.TaskClaims{AgentID: a, MatchID: match, Round: 1, ExpiresAt: time.Now().Add(10 * time.Minute)})
+		tokens[i], err = w.Keys.Sign(arena.TaskClaims{AgentID: a, MatchID: match, ExpiresAt: time.Now().Add(10 * time.Minute)})
 		if err != nil {
 			return fmt.Errorf("sign: %w", err)
 		}

@@ -27,6 +27,7 @@ type BenchMatchCmd struct {
 	Waiting    int    `default:"0" help:"Instead: duels at once whose agents do not answer, 100 to 5000; takes about five minutes."`
 	DB         string `name:"db" placeholder:"URL" help:"Database to use, as ARENA_DATABASE_URL; empty: SQLite in a temporary folder. An existing one keeps the matches."`
 	ownPostgres
+	Tokens  string `name:"task-tokens" default:"request" enum:"request,match" help:"Task tokens, as ARENA_TASK_TOKENS: ${enum}."`
 	JSON    bool   `help:"Print one JSON object."`
 	Profile string `placeholder:"FILE" help:"Write a profile of the arena's processor time."`
 }
@@ -193,7 +194,7 @@ func (c *BenchMatchCmd) measure(app *App, slug string, l *matchLoad) (err error)
 // arena plays the matches through the whole server.
 func (c *BenchMatchCmd) arena(ctx context.Context, agents *benchAgents, slug string, l *matchLoad) (err error) {
 	var sent sendings
-	s, stop, err := benchServer(ctx, c.DB, sent.watch)
+	s, stop, err := benchServer(ctx, c.DB, sent.watch, "ARENA_TASK_TOKENS="+c.Tokens)
 	if err != nil {
 		return err
 	}

@@ -23,8 +23,8 @@ type benchNode struct {
 
 // newBenchNode makes a node with these settings that counts no requests by
 // address.
-func newBenchNode(ctx context.Context, settings map[string]string, o server.Options) (*benchNode, error) {
-	cfg, err := server.Load(server.Sources{Flags: settings})
+func newBenchNode(ctx context.Context, settings map[string]string, o server.Options, more ...string) (*benchNode, error) {
+	cfg, err := server.Load(server.Sources{Environ: more, Flags: settings})
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +40,8 @@ func newBenchNode(ctx context.Context, settings map[string]string, o server.Opti
 
 // benchServer runs a complete node on a database ("": SQLite in a temporary
 // folder) with its periodic jobs disabled. drivers may replace the drivers of
-// agents. stop ends it.
-func benchServer(ctx context.Context, database string, drivers func(map[string]engine.Driver)) (s *benchNode, stop func() error, err error) {
+// agents. stop ends it. More settings are KEY=VALUE.
+func benchServer(ctx context.Context, database string, drivers func(map[string]engine.Driver), more ...string) (s *benchNode, stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "arena-bench-")
 	if err != nil {
 		return nil, nil, fmt.Errorf("folder for the database: %w", err)
@@ -57,7 +57,7 @@ func benchServer(ctx context.Context, database string, drivers func(map[string]e
 	if s, err = newBenchNode(ctx, map[string]string{
 		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
 		"ARENA_DATABASE_URL": database, "ARENA_SPECTATORS": "1000000", "ARENA_HEALTH_INTERVAL": "1h", "ARENA_AUDIT_LEAGUES": "0", "ARENA_ADMIN_TOKEN": "bench-admin-token-of-this-run",
-	}, server.Options{Drivers: drivers}); err != nil {
+	}, server.Options{Drivers: drivers}, more...); err != nil {
 		return nil, nil, err
 	}
 	running, cancel := context.WithCancel(ctx)

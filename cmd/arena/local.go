@@ -125,6 +125,7 @@ type LocalFlags struct {
 	Arena    string        `placeholder:"URL" help:"The URL under which agents reach the arena of this command, when it is another than its address: a tunnel, a container. It is the issuer of the tokens."`
 	Identity string        `placeholder:"FILE" type:"path" help:"Keep the key of the arena's signed messages in this PEM file, so that running agents of envelope and agentprotocol know it the next time; without, the key is new."`
 	Wait     time.Duration `default:"60s" help:"How long to wait for agents that connect to the arena themselves."`
+	Tokens   string        `name:"task-tokens" default:"request" enum:"request,match" help:"Tokens of aap and a2a, each for one task or for all tasks of a match, as on an arena with this ARENA_TASK_TOKENS: ${enum}."`
 }
 
 // identity returns the key of the arena's signed messages, nil for a new one. It
@@ -196,7 +197,7 @@ func startLocal(app *App, out io.Writer, addr string, f LocalFlags, targets []ta
 		"ARENA_ADDR": addr, "ARENA_PUBLIC_URL": f.Arena, "ARENA_METRICS_ADDR": "", "ARENA_HEALTH_INTERVAL": "1h",
 		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(dir, "arena.db"), "ARENA_SHUTDOWN_GRACE": "1s",
 		"ARENA_ALLOW_HTTP_ENDPOINTS": "true", // the author decides what to call
-		"ARENA_AUDIT_LEAGUES":        "0",
+		"ARENA_AUDIT_LEAGUES":        "0", "ARENA_TASK_TOKENS": f.Tokens,
 	}
 	if slices.ContainsFunc(targets, func(t target) bool { return loopback(t.endpoint) }) {
 		flags["ARENA_ALLOW_CIDRS"], flags["ARENA_ALLOW_CIDRS_FORCE"] = "127.0.0.0/8,::1/128", "true" // --arena may be a tunnel's URL

@@ -28,7 +28,7 @@ type owner struct {
 func newOwner(t *testing.T) owner {
 	t.Helper()
 	app := &App{Process: cli.Process{Ctx: t.Context(), Stdout: io.Discard, Stderr: io.Discard, Now: time.Now}}
-	arena, err := startLocal(app, io.Discard, "127.0.0.1:0", LocalFlags{}, []target{{endpoint: "http://127.0.0.1:1"}}, nil)
+	arena, err := startLocal(app, io.Discard, "127.0.0.1:0", LocalFlags{Tokens: "request"}, []target{{endpoint: "http://127.0.0.1:1"}}, nil)
 	must(t, err)
 	t.Cleanup(func() { must(t, arena.close()) })
 	ctx := t.Context()

@@ -19,7 +19,8 @@ async function allowed(token, body) {
   const claims = decode(payload);
   return verify('sha256', `${head}.${payload}`, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'base64url'))
     && claims.iss === ARENA && claims.exp > Date.now() / 1000 && (!AGENT_ID || [claims.aud].flat().includes(AGENT_ID))
-    && claims.bh === createHash('sha256').update(body).digest('base64url');
+    && claims.match_id === JSON.parse(body).match_id
+    && (!('bh' in claims || 'round' in claims) || claims.bh === createHash('sha256').update(body).digest('base64url'));
 }
 
 createServer(async (req, res) => {

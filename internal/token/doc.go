@@ -1,6 +1,7 @@
 // Package token signs and verifies task tokens: the signed JWTs that are sent
 // with every task (AAP, "Authentication"; docs/rules.md, section 2) and
-// authenticate an agent on the stream.
+// authenticate an agent on the stream. MatchTokens signs one for all tasks of an
+// agent in a match.
 //
 // It owns the signing keys (created at the first start, rotated with an overlap,
 // published as a JWK set), the claims and their verification, the creation and

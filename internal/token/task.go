@@ -34,11 +34,11 @@ type claims struct {
 	IssuedAt  int64  `json:"iat"`
 	Expiry    int64  `json:"exp"`
 	ID        string `json:"jti"`
-	Round     int    `json:"round"`
-	BodyHash  string `json:"bh"`
+	Round     int    `json:"round,omitempty"`
+	BodyHash  string `json:"bh,omitempty"`
 }
 
-// Sign returns the token of one task. c needs AgentID, MatchID and ExpiresAt. An
+// Sign returns a task token. c needs AgentID, MatchID and ExpiresAt. An
 // empty ID is generated, and a zero IssuedAt is set to now. The claim iat is leeway
 // earlier, because many libraries refuse a token of a second from now and clocks
 // differ by more. Times are truncated to whole seconds. Sign returns an error for claims that Verify would reject.
@@ -196,6 +196,8 @@ func (k *Keys) check(c claims, now time.Time) error {
 		return errors.New("exp and expires_at differ")
 	case c.Round < 0:
 		return errors.New("round is below zero")
+	case (c.Round == 0) != (c.BodyHash == ""):
+		return errors.New("round and bh come together")
 	case c.IssuedAt <= 0 || c.IssuedAt > now.Add(leeway).Unix():
 		return errors.New("iat is missing or in the future")
 	case c.Expiry <= c.IssuedAt || c.Expiry-c.IssuedAt > longest:

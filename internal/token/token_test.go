@@ -163,6 +163,8 @@ func TestKeys_Sign_refuses(t *testing.T) {
 		"no match":       func(x *arena.TaskClaims) { x.MatchID = "" },
 		"no expiry":      func(x *arena.TaskClaims) { x.ExpiresAt = time.Time{} },
 		"expired":        func(x *arena.TaskClaims) { x.ExpiresAt = c.now().Add(-time.Second) },
+		"round alone":    func(x *arena.TaskClaims) { x.BodyHash = "" },
+		"body alone":     func(x *arena.TaskClaims) { x.Round = 0 },
 		"lives too long": func(x *arena.TaskClaims) { x.ExpiresAt = c.now().Add(DefaultMaxLifetime + 2*time.Minute) },
 	} {
 		x := task(c)

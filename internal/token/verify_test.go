@@ -140,6 +140,8 @@ func TestKeys_Verify(t *testing.T) {
 		"no iat":                      f.with(nil, m{"iat": nil}),
 		"no agent":                    f.with(nil, m{"agent_id": nil}),
 		"no match":                    f.with(nil, m{"match_id": nil}),
+		"no round":                    f.with(nil, m{"round": nil}),
+		"no bh":                       f.with(nil, m{"bh": nil}),
 		"expired":                     f.with(nil, m{"exp": now - 6, "expires_at": now - 6, "iat": now - 60}),
 		"exp in year 10^11":           f.with(nil, m{"exp": 3_155_760_000_000_000_000, "expires_at": 3_155_760_000_000_000_000}),
 		"exp a minute too far":        f.with(nil, m{"exp": now + 72*60, "expires_at": now + 72*60}),
@@ -187,6 +189,7 @@ func TestKeys_Verify(t *testing.T) {
 	}
 	for name, token := range map[string]string{
 		"as signed":           good,
+		"of a match":          f.with(nil, m{"round": nil, "bh": nil}),
 		"one more claim":      f.with(nil, m{"later": "addition"}),
 		"expired 4 s ago":     f.with(nil, m{"exp": now - 3, "expires_at": now - 3, "iat": now - 60}),
 		"iat 4 s ahead of us": f.with(nil, m{"iat": now + 4}),

@@ -18,9 +18,9 @@ func (d *Driver) with(change func(*Options)) *Driver {
 	return other
 }
 
-// Profile describes A2A to the conformance kit. unknown signs with a key that
-// the arena does not publish.
-func (d *Driver) Profile(unknown func(arena.TaskClaims) (string, error)) protocol.Profile {
+// Profile describes A2A to the conformance kit, whose forgeries are signed by
+// sign, for one task each, or by unknown, with a key that the arena does not publish.
+func (d *Driver) Profile(sign, unknown func(arena.TaskClaims) (string, error)) protocol.Profile {
 	const card = "the endpoint is the base of the agent card, not an address for messages"
 	return protocol.Profile{
 		Name: arena.ProtocolA2A,
@@ -38,11 +38,11 @@ func (d *Driver) Profile(unknown func(arena.TaskClaims) (string, error)) protoco
 		LongTask: 40 << 10,
 		Forgeries: protocol.TokenForgeries{
 			Clause: "docs/protocols/a2a.md, A round", Covered: "the data part in its RFC 8785 form",
-			Sign: d.o.Sign, Unknown: unknown, Now: d.o.Now,
+			Sign: sign, Unknown: unknown, Now: d.o.Now,
 			Signed: func(sign func(arena.TaskClaims) (string, error)) protocol.Sender {
 				return d.with(func(o *Options) { o.Sign = sign }).Prepare
 			},
-			Altered: d.altered().Prepare,
+			Altered: d.altered(sign).Prepare,
 		}.List(),
 		NotApplicable: map[string]string{
 			"health.fields": "a card may leave the leagues and max_concurrent out",
@@ -52,8 +52,8 @@ func (d *Driver) Profile(unknown func(arena.TaskClaims) (string, error)) protoco
 }
 
 // altered returns a Driver that changes tasks after it has signed them.
-func (d *Driver) altered() *Driver {
-	other := d.with(func(*Options) {})
+func (d *Driver) altered(sign func(arena.TaskClaims) (string, error)) *Driver {
+	other := d.with(func(o *Options) { o.Sign = sign })
 	other.alter = protocol.AlterTask
 	return other
 }

@@ -18,16 +18,17 @@ import (
 func TestDriver_forgeries(t *testing.T) {
 	t.Parallel()
 	d := newDriver(t, &seen{}).with(func(o *Options) {
-		o.Sign = func(c arena.TaskClaims) (string, error) {
-			text, err := json.Marshal(c)
-			return "e30." + base64.RawURLEncoding.EncodeToString(text) + ".c2lnbmF0dXJl", err
-		}
+		o.Sign = func(arena.TaskClaims) (string, error) { return "for the whole match", nil }
 	})
+	sign := func(c arena.TaskClaims) (string, error) {
+		text, err := json.Marshal(c)
+		return "e30." + base64.RawURLEncoding.EncodeToString(text) + ".c2lnbmF0dXJl", err
+	}
 	a := newAgent(t, v10, false, func(int, asked) protocoltest.Behaviour { return protocoltest.Status(http.StatusForbidden) })
 	at := protocoltest.NewAttempt(a.URL, enough)
 	at.Task.Description = "What is the capital of Australia?"
 	unknown := func(arena.TaskClaims) (string, error) { return "unknown", nil }
-	forgeries := d.Profile(unknown).Forgeries
+	forgeries := d.Profile(sign, unknown).Forgeries
 	for i, f := range forgeries {
 		send, err := f.Send(t.Context(), at)
 		must(t, err)

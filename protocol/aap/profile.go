@@ -12,9 +12,9 @@ func (d *Driver) WithClient(client *protocol.Client) *Driver {
 	return &other
 }
 
-// Profile describes AAP to the conformance kit. unknown signs with a key that
-// the arena does not publish.
-func (d *Driver) Profile(unknown func(arena.TaskClaims) (string, error)) protocol.Profile {
+// Profile describes AAP to the conformance kit, whose forgeries are signed by
+// sign, for one task each, or by unknown, with a key that the arena does not publish.
+func (d *Driver) Profile(sign, unknown func(arena.TaskClaims) (string, error)) protocol.Profile {
 	return protocol.Profile{
 		Name: arena.ProtocolAAP,
 		Health: protocol.HealthProfile{
@@ -29,17 +29,17 @@ func (d *Driver) Profile(unknown func(arena.TaskClaims) (string, error)) protoco
 			"with iss \"{issuer}\" and aud \"{agent}\". With an SDK: ARENA={issuer}, and no agent id or {agent}. It must be able to reach that address.",
 		Reply:    `Answer with status 200, Content-Type application/json and {"answer":"…"}.`,
 		BareTask: true, LongTask: 40 << 10,
-		Forgeries: d.forgeries(unknown),
+		Forgeries: d.forgeries(sign, unknown),
 	}
 }
 
 // forgeries returns tasks with tokens that an agent must not accept. The claims
 // aud and bh are the arena's additions to AAP.
-func (d *Driver) forgeries(unknown func(arena.TaskClaims) (string, error)) []protocol.Forgery {
+func (d *Driver) forgeries(sign, unknown func(arena.TaskClaims) (string, error)) []protocol.Forgery {
 	altered := *d
-	altered.alter = protocol.AlterTask
+	altered.o.Sign, altered.alter = sign, protocol.AlterTask
 	return protocol.TokenForgeries{
-		Clause: "AAP 5", Covered: "the body as it came", Sign: d.o.Sign, Unknown: unknown, Now: d.o.Now, Altered: altered.Prepare,
+		Clause: "AAP 5", Covered: "the body as it came", Sign: sign, Unknown: unknown, Now: d.o.Now, Altered: altered.Prepare,
 		Signed: func(sign func(arena.TaskClaims) (string, error)) protocol.Sender {
 			forged := *d
 			forged.o.Sign = sign

@@ -53,6 +53,14 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
+	return newBenchOf(t, func(k *token.Keys) signer { return k.Sign })
+}
+
+// signer makes the tokens of tasks.
+type signer func(arena.TaskClaims) (string, error)
+
+func newBenchOf(t *testing.T, signs func(*token.Keys) signer) *bench {
+	t.Helper()
 	b := &bench{}
 	issuer := httptest.NewUnstartedServer(nil)
 	b.issuer = "http://" + issuer.Listener.Addr().String()
@@ -66,9 +74,9 @@ func newBench(t *testing.T) *bench {
 	client, err := protocol.NewClient(guard, protocol.ClientOptions{MaxConnsPerHost: 64, Now: time.Now})
 	must(t, err)
 	t.Cleanup(client.Close)
-	driver := aap.New(aap.Options{Client: client, Sign: keys.Sign, Now: time.Now})
+	driver := aap.New(aap.Options{Client: client, Sign: signs(keys), Now: time.Now})
 	b.kit, err = conformance.New(conformance.Options{
-		Driver: driver, Profile: driver.Profile(unknown.Sign), Client: client, Issuer: b.issuer, Now: time.Now,
+		Driver: driver, Profile: driver.Profile(keys.Sign, unknown.Sign), Client: client, Issuer: b.issuer, Now: time.Now,
 		Progress: func(f conformance.Finding) { b.seen = append(b.seen, f) },
 	})
 	must(t, err)
@@ -127,7 +135,18 @@ func failures(r conformance.Report, result conformance.Result) []string {
 
 func TestKit_good_agent(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	t.Run("tokens_of_requests", func(t *testing.T) {
+		t.Parallel()
+		checkGood(t, newBench(t))
+	})
+	t.Run("tokens_of_matches", func(t *testing.T) {
+		t.Parallel()
+		checkGood(t, newBenchOf(t, func(k *token.Keys) signer { return token.NewMatchTokens(k).Sign }))
+	})
+}
+
+func checkGood(t *testing.T, b *bench) {
+	t.Helper()
 	r := b.check(t, b.good)
 	if bad := slices.Concat(failures(r, conformance.Fail), failures(r, conformance.Skip)); bad != nil || !r.Passed {
 		t.Errorf("failed or skipped: %v", bad)

@@ -118,7 +118,7 @@ type ready struct {
 	Type    string `json:"type"`
 	MatchID string `json:"match_id"`
 	AgentID string `json:"agent_id"`
-	Round   int    `json:"round"`
+	Round   int    `json:"round,omitempty"` // of the token, unless that is for the whole match
 }
 
 // bindSeat makes the socket the current one of its seat: the newest socket of a seat wins (threat E9).

@@ -161,6 +161,17 @@ func TestAgent_Token(t *testing.T) {
 			t.Errorf("answer %s", got.Raw)
 		}
 	})
+	t.Run("of_the_whole_match", func(t *testing.T) {
+		t.Parallel()
+		b := start(t)
+		b.match(arena.VisibilityLive)
+		p := b.Dial(t, "", http.Header{"Authorization": {"Bearer " + b.Token("m_1", "ag_1", 0, time.Hour)}})
+		if got := p.Next(); got.Type != "ready" || !strings.Contains(got.Raw, `"agent_id":"ag_1"`) || strings.Contains(got.Raw, "round") {
+			t.Errorf("answer %s", got.Raw)
+		}
+		p.Send(`{"type":"thinking","message":"here"}`)
+		testwait.Until(t, "the event", func() bool { return len(b.log.Rows("m_1")) == 1 })
+	})
 }
 
 func TestAgent_No_auth_in_time(t *testing.T) {

@@ -53,7 +53,7 @@ func TestRetryAfter(t *testing.T) {
 func TestTask_times_late(t *testing.T) {
 	t.Parallel()
 	issued := time.Date(2026, 11, 21, 12, 0, 7, 0, time.UTC) // of a token made at 7.9 s
-	task := Task{TimeLimit: 10 * time.Second, Deadline: issued.Add(3 * time.Second), Claims: Claims{IssuedAt: issued}}
+	task := Task{TimeLimit: 10 * time.Second, Deadline: issued.Add(3 * time.Second), Claims: Claims{IssuedAt: issued, BodyHash: "hash"}}
 	for name, test := range map[string]struct {
 		arrived time.Time
 		wait    time.Duration

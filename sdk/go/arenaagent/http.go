@@ -44,7 +44,7 @@ func (a *Agent) serveTask(w http.ResponseWriter, r *http.Request) {
 		write(w, refused)
 		return
 	}
-	work, wait := task.times(time.Time{})
+	work, wait := task.times(arrived)
 	gone := a.config.Now().Sub(arrived) // the first task may have waited for the arena's keys
 	ctx, cancel := context.WithTimeout(r.Context(), wait-gone)
 	defer cancel()
@@ -63,7 +63,7 @@ func (a *Agent) accept(ctx context.Context, token string, body []byte) (_ *Task,
 		return nil, failure(http.StatusBadRequest, err), false
 	}
 	task.Claims, task.Body, task.Token = claims, body, token
-	if !a.config.InsecureSkipTokens && (claims.MatchID != task.MatchID || claims.Round != task.Round) {
+	if !a.config.InsecureSkipTokens && !claims.cover(task) {
 		return nil, failure(http.StatusUnauthorized, errUnauthorized), false
 	}
 	return task, reply{}, true

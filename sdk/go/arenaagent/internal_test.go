@@ -254,7 +254,7 @@ func TestTask_times(t *testing.T) {
 		"a second attempt":  {30 * time.Second, 10 * time.Second, 9800 * time.Millisecond, 9900 * time.Millisecond},
 		"a short round":     {time.Second, time.Second, 900 * time.Millisecond, 950 * time.Millisecond},
 	} {
-		task := Task{TimeLimit: test.limit, Claims: Claims{IssuedAt: issued}}
+		task := Task{TimeLimit: test.limit, Claims: Claims{IssuedAt: issued, BodyHash: "hash"}}
 		if test.left > 0 {
 			task.Deadline = issued.Add(test.left)
 		}
@@ -262,8 +262,12 @@ func TestTask_times(t *testing.T) {
 			t.Errorf("%s: %s and %s, want %s and %s", name, work, wait, test.work, test.wait)
 		}
 	}
-	task := Task{TimeLimit: 30 * time.Second, Deadline: issued.Add(time.Minute), Claims: Claims{IssuedAt: issued}, Observation: []byte("{}")}
+	task := Task{TimeLimit: 30 * time.Second, Deadline: issued.Add(time.Minute), Claims: Claims{IssuedAt: issued, BodyHash: "hash"}, Observation: []byte("{}")}
 	if work, wait := task.times(time.Time{}); work != 59800*time.Millisecond || wait != 59900*time.Millisecond {
 		t.Errorf("a time bank in a game: %s and %s", work, wait)
+	}
+	task.Claims = Claims{IssuedAt: issued.Add(-5 * time.Minute)} // of a match
+	if work, wait := task.times(issued.Add(10 * time.Second)); work != 49800*time.Millisecond || wait != 49900*time.Millisecond {
+		t.Errorf("a time bank under the token of a match: %s and %s", work, wait)
 	}
 }

@@ -181,12 +181,13 @@ func (t *Task) key() string {
 // kept back for the way of the reply. In a game the deadline may lie beyond the
 // limit: it includes the time bank of the agent.
 //
-// IssuedAt has whole seconds. If arrived is not zero, the agent's own clock
-// refines it, unless that clock differs from the arena's.
+// IssuedAt has whole seconds. The agent's own clock refines it, unless that clock
+// differs from the arena's. The token of a match is older than the task: then the
+// agent's own clock alone counts.
 func (t *Task) times(arrived time.Time) (work, wait time.Duration) {
 	left := t.TimeLimit
 	if issued := t.Claims.IssuedAt; !t.Deadline.IsZero() && !issued.IsZero() {
-		if d := arrived.Sub(issued); !arrived.IsZero() && d >= 0 && d < sameClock {
+		if d := arrived.Sub(issued); t.Claims.ofMatch() || d >= 0 && d < sameClock {
 			issued = arrived
 		}
 		if d := t.Deadline.Sub(issued); d > 0 && (d < left || t.Observation != nil) {

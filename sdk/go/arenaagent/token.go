@@ -37,16 +37,25 @@ var (
 )
 
 // Claims are the claims of the arena's token for a task (AAP, "Authentication",
-// and the arena's additions).
+// and the arena's additions). The token of a whole match has neither round nor
+// body hash.
 type Claims struct {
 	ID        string // jti
 	AgentID   string
 	MatchID   string
-	Round     int
-	BodyHash  string // base64url SHA-256 of the request's body
+	Round     int    // 0: the token serves the whole match
+	BodyHash  string // base64url SHA-256 of the request's body; "": the token serves the whole match
 	IssuedAt  time.Time
 	ExpiresAt time.Time
 }
+
+// cover reports whether the claims are for the match and the round of a task.
+func (c Claims) cover(t *Task) bool {
+	return c.MatchID == t.MatchID && (c.ofMatch() || c.Round == t.Round)
+}
+
+// ofMatch reports whether the token serves a whole match.
+func (c Claims) ofMatch() bool { return c.BodyHash == "" }
 
 // tokenClaims are the claims on the wire.
 type tokenClaims struct {
@@ -56,20 +65,25 @@ type tokenClaims struct {
 	Expires  int64  `json:"expires_at"`
 	Round    int    `json:"round"`
 	BodyHash string `json:"bh"`
+
+	ofMatch bool // neither round nor bh is there
 }
 
 // UnmarshalJSON accepts times only as numbers (RFC 7519, section 2); the library
 // alone accepts them as text too.
 func (c *tokenClaims) UnmarshalJSON(data []byte) error {
 	type plain tokenClaims
-	var times struct {
-		ExpiresAt float64 `json:"exp"`
-		IssuedAt  float64 `json:"iat"`
-		NotBefore float64 `json:"nbf"`
+	var raw struct {
+		ExpiresAt float64         `json:"exp"`
+		IssuedAt  float64         `json:"iat"`
+		NotBefore float64         `json:"nbf"`
+		Round     json.RawMessage `json:"round"`
+		BodyHash  json.RawMessage `json:"bh"`
 	}
-	if err := json.Unmarshal(data, &times); err != nil {
+	if err := json.Unmarshal(data, &raw); err != nil {
 		return err
 	}
+	c.ofMatch = raw.Round == nil && raw.BodyHash == nil
 	return json.Unmarshal(data, (*plain)(c))
 }
 
@@ -176,7 +190,7 @@ func (v *verifier) check(t *jwt.Token, c tokenClaims, body []byte) error {
 		return errors.New("the token is for another agent")
 	case c.Expires != c.ExpiresAt.Unix():
 		return errors.New("exp and expires_at differ")
-	case c.BodyHash != base64.RawURLEncoding.EncodeToString(sum[:]):
+	case !c.ofMatch && c.BodyHash != base64.RawURLEncoding.EncodeToString(sum[:]):
 		return errors.New("the token is for another body")
 	}
 	return nil

@@ -250,6 +250,29 @@ func makeTokenVectors(t *testing.T) tokenVectors {
 	claims(200, "good, expired within the leeway", object{"exp": vectorNow - 3, "expires_at": vectorNow - 3, "iat": vectorNow - 33})
 	claims(200, "good, iat ahead within the leeway", object{"iat": vectorNow + 3})
 
+	ofMatch := func(change object) object {
+		c := object{"round": nil, "bh": nil, "exp": vectorNow + 600, "expires_at": vectorNow + 600}
+		maps.Copy(c, change)
+		return c
+	}
+	whole := f.token(nil, ofMatch(nil), es)
+	add(200, "of a match: good", "Bearer "+whole)
+	v.Cases = append(v.Cases, tokenCase{
+		Name: "of a match: another body", Authorization: new("Bearer " + whole), Body: strings.Replace(body, "Australia", "Austria", 1), Status: 200,
+	})
+	claims(200, "of a match: issued minutes ago", ofMatch(object{"iat": vectorNow - 300}))
+	for name, change := range map[string]object{
+		"round alone": {"round": 5}, "round 0 alone": {"round": 0}, "round null": {"round": json.RawMessage("null")},
+		"bh alone": {"bh": f.bodyHash}, "bh empty": {"bh": ""}, "bh null": {"bh": json.RawMessage("null")},
+		"round 0 and bh empty": {"round": 0, "bh": ""}, "bh of another body": {"bh": bodyHash("another body")},
+		"another match": {"match_id": "m_other"}, "no match": {"match_id": nil}, "aud another agent": {"aud": "ag_other"},
+		"another agent": {"sub": "ag_other", "aud": "ag_other", "agent_id": "ag_other"}, "iss another": {"iss": "https://evil.example"},
+		"expired": {"exp": vectorNow - 20, "expires_at": vectorNow - 20, "iat": vectorNow - 620}, "exp missing": {"exp": nil},
+		"expires_at differs": {"expires_at": vectorNow + 601}, "iat in the future": {"iat": vectorNow + 60},
+	} {
+		claims(401, "of a match: "+name, ofMatch(change))
+	}
+
 	v.Cases = append(v.Cases,
 		tokenCase{Name: "no header", Status: 401},
 		tokenCase{Name: "another body", Authorization: new("Bearer " + good), Body: strings.Replace(body, "Australia", "Austria", 1), Status: 401})

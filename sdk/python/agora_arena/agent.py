@@ -111,13 +111,13 @@ class Agent:
 
     def _deliver(self, token: str, body: bytes) -> Reply:
         """Returns the reply to a task, given the bytes of its body and its token."""
-        arrived = time.monotonic()
+        arrived, clock = time.monotonic(), self.config.now()
         claims: Optional[Claims] = None
         try:
             if self._verifier is not None:
                 claims = self._verifier.verify(token, body)
             task = decode_task(body)
-            if claims is not None and (claims.match_id, claims.round) != (task.match_id, task.round):
+            if claims is not None and (claims.match_id != task.match_id or not claims.of_match and claims.round != task.round):
                 raise Unauthorized("the token is for another task")
         except NoKeys as error:  # not the agent's fault: leave the match rather than lose it
             return failure(503, str(error))
@@ -127,7 +127,7 @@ class Agent:
         except ValueError as error:
             return failure(400, f"the body is not a task: {error}")
         task.claims = claims
-        work, wait = task.times()
+        work, wait = task.times(clock)
         return self._answer(task, token, arrived + work, arrived + wait)
 
     def _answer(self, task: Task, token: str, work_until: float, wait_until: float) -> Reply:

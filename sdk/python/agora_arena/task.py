@@ -106,14 +106,15 @@ class Task:
         agent = self.claims.agent_id if self.claims else ""
         return agent, self.match_id, self.round, self.task_id or self.description, self.refused
 
-    def times(self) -> Tuple[float, float]:
+    def times(self, clock: float) -> Tuple[float, float]:
         """How long a handler may work and how long its reply is waited for, in seconds from the arrival of the task.
         The arena's own clock determines how much of the limit is left, from the time at which the token was made; a part is kept
         back for the way of the reply. In a game the deadline may lie beyond the limit: it includes the time bank of the
-        agent."""
+        agent. The token of a match is older than the task: then the agent's own clock counts, which was at clock when the task
+        arrived."""
         left = self.time_limit
         if self.deadline is not None and self.claims is not None:
-            until_deadline = self.deadline.timestamp() - self.claims.issued_at
+            until_deadline = self.deadline.timestamp() - (clock if self.claims.of_match else self.claims.issued_at)
             if 0 < until_deadline and (until_deadline < left or self.observation is not None):
                 left = min(until_deadline, MAX_TIME_LIMIT)
         kept = min(0.2, left / 10)

@@ -39,18 +39,24 @@ class NoKeys(Exception):
 
 @dataclass(frozen=True)
 class Claims:
-    """What the arena's token says of a task (AAP, "Authentication", and the arena's additions). Times are in seconds
-    since 1970."""
+    """What the arena's token says of a task (AAP, "Authentication", and the arena's additions). The token of a whole match
+    has neither round nor body hash. Times are in seconds since 1970."""
 
     id: str
     """jti, "" when it has none."""
     agent_id: str
     match_id: str
     round: int
+    """0: the token serves the whole match."""
     body_hash: str
-    """base64url SHA-256 of the request's body."""
+    """base64url SHA-256 of the request's body; "": the token serves the whole match."""
     issued_at: float
     expires_at: float
+
+    @property
+    def of_match(self) -> bool:
+        """Whether the token serves a whole match."""
+        return self.body_hash == ""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -163,9 +169,10 @@ class Verifier:
         need(not self.agent_id or agent == self.agent_id, "the token is for another agent")
         need(c.get("expires_at") == c["exp"], "exp and expires_at differ")
         digest = base64.urlsafe_b64encode(hashlib.sha256(body).digest()).rstrip(b"=").decode()
-        need(c.get("bh") == digest, "the token is for another body")
-        need(isinstance(c.get("match_id"), str) and type(c.get("round")) is int, "match_id or round is missing")
-        return Claims(str(c.get("jti", "")), str(agent), c["match_id"], c["round"], digest, c["iat"], c["exp"])
+        of_match = "round" not in c and "bh" not in c
+        need(of_match or c.get("bh") == digest, "the token is for another body")
+        need(isinstance(c.get("match_id"), str) and (of_match or type(c.get("round")) is int), "match_id or round is missing")
+        return Claims(str(c.get("jti", "")), str(agent), c["match_id"], c.get("round", 0), c.get("bh", ""), c["iat"], c["exp"])
 
 
 def _check_header(header: Dict[str, Any]) -> None:

@@ -162,7 +162,7 @@ impl Agent {
     /// Returns the reply to a task, given the bytes of its body and its token; and the work, when the handler outlived
     /// the time limit.
     pub(crate) fn deliver(&self, token: &str, body: &[u8]) -> (Reply, Option<Arc<Flight>>) {
-        let arrived = Instant::now();
+        let (arrived, clock) = (Instant::now(), (self.0.config.now)());
         let claims = match self.0.verifier.as_ref().map(|v| v.verify(token, body)).transpose() {
             Ok(claims) => claims,
             // Nobody's fault yet: leave the match rather than lose it.
@@ -176,11 +176,11 @@ impl Agent {
             Ok(task) => task,
             Err(why) => return (failure(400, &format!("the body is not a task: {why}")), None),
         };
-        if claims.as_ref().map_or(false, |c| c.match_id != task.match_id || c.round != task.round) {
+        if claims.as_ref().map_or(false, |c| c.match_id != task.match_id || !c.of_match() && c.round != task.round) {
             return (failure(401, message(401)), None);
         }
         task.claims = claims;
-        let (work, wait) = task.times();
+        let (work, wait) = task.times(clock);
         self.answer(task, token, arrived + work, arrived + wait)
     }
 

@@ -201,10 +201,13 @@ impl Task {
     /// How long a handler may work and how long its reply is waited for, both from the arrival of the task. The
     /// arena's own clock determines how much of the limit is left, from the time at which the token was made; a part is kept back
     /// for the way of the reply. In a game the deadline may lie beyond the limit: it includes the time bank of the agent.
-    pub(crate) fn times(&self) -> (Duration, Duration) {
+    /// The token of a match is older than the task: then the agent's own clock counts, which was at clock when the task
+    /// arrived.
+    pub(crate) fn times(&self, clock: SystemTime) -> (Duration, Duration) {
         let mut left = self.time_limit;
         if let (Some(deadline), Some(claims)) = (self.deadline, &self.claims) {
-            if let Ok(until_deadline) = deadline.duration_since(claims.issued_at) {
+            let from = if claims.of_match() { clock } else { claims.issued_at };
+            if let Ok(until_deadline) = deadline.duration_since(from) {
                 if until_deadline < left || self.observation.is_some() {
                     left = until_deadline.min(Duration::from_secs_f64(MAX_TIME_LIMIT));
                 }

@@ -16,7 +16,8 @@ const LOOKS_PAUSE: f64 = 5.0; // seconds until there may be one more
 const MAX_KEY_SET: u64 = 64 << 10;
 const MAX_TOKEN: usize = 8 << 10;
 
-/// What the arena's token says of a task (AAP, "Authentication", and the arena's additions).
+/// What the arena's token says of a task (AAP, "Authentication", and the arena's additions). The token of a whole match
+/// has neither round nor body hash.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)] // a name that says it all needs no sentence
 pub struct Claims {
@@ -24,11 +25,19 @@ pub struct Claims {
     pub id: String,
     pub agent_id: String,
     pub match_id: String,
+    /// 0: the token serves the whole match
     pub round: i64,
-    /// base64url SHA-256 of the request's body
+    /// base64url SHA-256 of the request's body; "": the token serves the whole match
     pub body_hash: String,
     pub issued_at: SystemTime,
     pub expires_at: SystemTime,
+}
+
+impl Claims {
+    /// Whether the token serves a whole match.
+    pub(crate) fn of_match(&self) -> bool {
+        self.body_hash.is_empty()
+    }
 }
 
 /// Why a token is not taken.
@@ -208,15 +217,16 @@ impl Verifier {
         need(!own.is_empty() || self.config.any_agent, "the id of this agent is not known: set agent_id or any_agent")?;
         need(own.is_empty() || agent == *own, "it is for another agent")?;
         need(c.get("expires_at") == c.get("exp"), "exp and expires_at differ")?;
+        let of_match = !c.contains_key("round") && !c.contains_key("bh");
         let hash = base64url::encode(digest::digest(&digest::SHA256, body).as_ref());
-        need(text(c, "bh") == hash, "it is for another body")?;
-        let round = c.get("round").and_then(Value::as_i64);
+        need(of_match || text(c, "bh") == hash, "it is for another body")?;
+        let round = if of_match { Some(0) } else { c.get("round").and_then(Value::as_i64) };
         Ok(Claims {
             id: text(c, "jti").into(),
             agent_id: agent.into(),
             match_id: text(c, "match_id").into(),
             round: round.ok_or(Refusal::Unauthorized("round is missing"))?,
-            body_hash: hash,
+            body_hash: text(c, "bh").into(),
             issued_at: UNIX_EPOCH + Duration::from_secs_f64(iat),
             expires_at: UNIX_EPOCH + Duration::from_secs_f64(exp),
         })

@@ -14,7 +14,7 @@ import { Link } from './link.js';
 import { PostSink, SocketSink } from './sink.js';
 import { decodeTask, encodeAnswer, keyOf, timesOf } from './task.js';
 import type { Answer, Task } from './task.js';
-import { NoKeys, Verifier } from './token.js';
+import { isOfMatch, NoKeys, Verifier } from './token.js';
 import type { Claims } from './token.js';
 
 /** The AAP version that the SDK speaks. */
@@ -129,6 +129,7 @@ export class Agent {
    * @internal
    */
   async deliver(body: Buffer, token: string, arrived: number): Promise<Reply> {
+    const clock = this.#config.now();
     let claims: Claims | null = null;
     try {
       claims = (await this.#tokens?.verify(token, body)) ?? null;
@@ -145,10 +146,10 @@ export class Agent {
       return failure(400, `the body is not a task: ${String(error)}`);
     }
     task.claims = claims;
-    if (claims !== null && (claims.matchId !== task.matchId || claims.round !== task.round)) {
+    if (claims !== null && (claims.matchId !== task.matchId || (!isOfMatch(claims) && claims.round !== task.round))) {
       return failure(401, 'not a token of this arena for this task');
     }
-    const { work, wait } = timesOf(task);
+    const { work, wait } = timesOf(task, clock);
     const gone = performance.now() - arrived; // the first task may have waited for the arena's keys
     return this.#answer(task, token, work - gone, wait - gone);
   }

@@ -1,4 +1,5 @@
 import { clip } from './text.js';
+import { isOfMatch } from './token.js';
 import type { Claims } from './token.js';
 
 /**
@@ -177,12 +178,13 @@ export function keyOf(t: Task): string {
 /**
  * How long a handler may work and how long its reply is waited for, in milliseconds from the arrival of the task. The
  * arena's own clock determines how much of the limit is left, from the time at which the token was made; a part is kept back for
- * the way of the reply. In a game the deadline may lie beyond the limit: it includes the time bank of the agent.
+ * the way of the reply. In a game the deadline may lie beyond the limit: it includes the time bank of the agent. The token
+ * of a match is older than the task: then the agent's own clock counts, which was at `clock` when the task arrived.
  */
-export function timesOf(t: Task): { work: number; wait: number } {
+export function timesOf(t: Task, clock = 0): { work: number; wait: number } {
   let left = t.timeLimitMs;
   if (t.deadline !== null && t.claims !== null) {
-    const untilDeadline = t.deadline.getTime() - t.claims.issuedAt.getTime();
+    const untilDeadline = t.deadline.getTime() - (isOfMatch(t.claims) ? clock : t.claims.issuedAt.getTime());
     if (untilDeadline > 0 && (untilDeadline < left || t.observation !== null)) left = Math.min(untilDeadline, maxTimeLimitSeconds * 1000);
   }
   const kept = Math.min(200, left / 10);

@@ -5,18 +5,25 @@ import type { CryptoKey, FlattenedJWSInput, JWSHeaderParameters, JWTPayload } fr
 
 import type { FullConfig } from './config.js';
 
-/** What the arena's token says of a task (AAP, "Authentication", and the arena's additions). */
+/**
+ * What the arena's token says of a task (AAP, "Authentication", and the arena's additions). The token of a whole match has
+ * neither round nor body hash.
+ */
 export interface Claims {
   /** jti, "" when it has none */
   id: string;
   agentId: string;
   matchId: string;
+  /** 0: the token serves the whole match */
   round: number;
-  /** base64url SHA-256 of the request's body */
+  /** base64url SHA-256 of the request's body; "": the token serves the whole match */
   bodyHash: string;
   issuedAt: Date;
   expiresAt: Date;
 }
+
+/** Whether the token serves a whole match. */
+export const isOfMatch = (c: Claims): boolean => c.bodyHash === '';
 
 /** The token is not one of this arena, for this agent and this body. */
 export class Unauthorized extends Error {
@@ -129,14 +136,15 @@ export class Verifier {
     need(this.agentId !== '' || this.#config.anyAgent, 'the id of this agent is not known: set agentId or anyAgent');
     need(this.agentId === '' || agent === this.agentId, 'the token is for another agent');
     need(c['expires_at'] === c.exp, 'exp and expires_at differ');
-    need(c['bh'] === createHash('sha256').update(body).digest('base64url'), 'the token is for another body');
-    need(typeof c['match_id'] === 'string' && Number.isInteger(c['round']), 'match_id or round is missing');
+    const ofMatch = !('round' in c) && !('bh' in c);
+    need(ofMatch || c['bh'] === createHash('sha256').update(body).digest('base64url'), 'the token is for another body');
+    need(typeof c['match_id'] === 'string' && (ofMatch || Number.isInteger(c['round'])), 'match_id or round is missing');
     return {
       id: c.jti ?? '',
       agentId: agent as string,
       matchId: c['match_id'] as string,
-      round: c['round'] as number,
-      bodyHash: c['bh'] as string,
+      round: ofMatch ? 0 : (c['round'] as number),
+      bodyHash: ofMatch ? '' : (c['bh'] as string),
       issuedAt: new Date(c.iat! * 1000),
       expiresAt: new Date(c.exp! * 1000),
     };
