@@ -346,8 +346,8 @@ func noShowQuery(league string, agentIDs []string, onlySeen bool) (string, []any
 		c.And("m.delay = 0")
 		closed = " AND r.closed_at > 0"
 	}
-	c.And(`(SELECT count(*) FROM seats s JOIN matches n ON n.id = s.match_id WHERE s.agent_id = d.agent_id
-		AND n.league = m.league AND n.started_at > 0 AND s.match_id > d.match_id) < ?`, arena.NoShowMatches)
+	c.And(`(SELECT count(*) FROM (SELECT 1 FROM seats s CROSS JOIN matches n WHERE s.agent_id = d.agent_id AND n.id = s.match_id
+		AND n.league = m.league AND n.started_at > 0 AND s.match_id > d.match_id ORDER BY s.match_id LIMIT ?) AS newer) < ?`, arena.NoShowMatches, arena.NoShowMatches)
 	const opponent = `(SELECT COALESCE(CASE WHEN count(*) = 1 THEN min(o.agent_id) END, '') FROM seats o WHERE o.match_id = d.match_id AND o.agent_id <> d.agent_id)`
 	return `SELECT d.agent_id, m.league, d.match_id, d.round, d.outcome, r.opened_at, ` + opponent + `
 		FROM answers d JOIN matches m ON m.id = d.match_id JOIN rounds r ON r.match_id = d.match_id AND r.no = d.round` +
