@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/store/storetest"
 )
 
@@ -59,7 +60,11 @@ func sqliteURL(t testing.TB) string {
 
 func TestStore_SQLite(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) string { t.Helper(); return storetest.SQLite(t) })
+	var made statements
+	t.Run("suite", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) string { t.Helper(); return storetest.SQLite(t) }, made.add)
+	})
+	t.Run("plans", func(t *testing.T) { checkPlans(t, &made) })
 }
 
 func TestStore_Postgres(t *testing.T) {
@@ -68,5 +73,5 @@ func TestStore_Postgres(t *testing.T) {
 		t.Skip("runs for a minute what SQLite runs too; make test-postgres runs it")
 	}
 	postgres.get(t)
-	storetest.Run(t, func(t *testing.T) string { t.Helper(); return postgres.get(t).Database(t) })
+	storetest.Run(t, func(t *testing.T) string { t.Helper(); return postgres.get(t).Database(t) }, func(*store.Store) {})
 }
