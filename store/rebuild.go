@@ -190,7 +190,19 @@ func (b *rebuild) kept(ctx context.Context, tx *db.Tx) (err error) {
 }
 
 // rebuildPage is how many settlements are read at once, with the answers of their matches.
-const rebuildPage = 16
+const rebuildPage = 64
+
+// replayed is what came out otherwise on a page of settlements.
+type replayed struct {
+	changes []ratingChangeRow
+	seats   []seatRow
+	drifts  []arena.Settlement
+}
+
+var (
+	updateSeatRatings = db.NewUpdate(seatTable, []string{"match_id", "agent_id"}, []string{"rating_before", "rating_delta"})
+	updateDrifts      = db.NewUpdate(settlementTable, []string{"seq"}, []string{"drift"})
+)
 
 // settlements replays a page of settlements and returns how many of them changed.
 func (b *rebuild) settlements(ctx context.Context, tx *db.Tx, page []arena.Settlement) (changed int, err error) {
@@ -218,8 +230,9 @@ func (b *rebuild) settlements(ctx context.Context, tx *db.Tx, page []arena.Settl
 	for _, a := range given {
 		answers[a.MatchID] = append(answers[a.MatchID], a.Answer)
 	}
+	var out replayed
 	for _, t := range page {
-		moved, err := b.settlement(ctx, tx, t, matches[t.MatchID], answers[t.MatchID])
+		moved, err := b.settlement(t, matches[t.MatchID], answers[t.MatchID], &out)
 		if err != nil {
 			return 0, err
 		}
@@ -227,11 +240,18 @@ func (b *rebuild) settlements(ctx context.Context, tx *db.Tx, page []arena.Settl
 			changed++
 		}
 	}
-	return changed, nil
+	if _, err := updateRatingChanges.Exec(ctx, tx, out.changes...); err != nil {
+		return 0, err
+	}
+	if _, err := updateSeatRatings.Exec(ctx, tx, out.seats...); err != nil {
+		return 0, err
+	}
+	_, err = updateDrifts.Exec(ctx, tx, out.drifts...)
+	return changed, err
 }
 
-// settlement replays one settlement.
-func (b *rebuild) settlement(ctx context.Context, tx *db.Tx, t arena.Settlement, m arena.Match, answers []arena.Answer) (moved bool, err error) {
+// settlement replays one settlement and adds what came out otherwise.
+func (b *rebuild) settlement(t arena.Settlement, m arena.Match, answers []arena.Answer, out *replayed) (moved bool, err error) {
 	was := t.Changes
 	ratings := make(map[string]arena.Rating, len(m.Seats))
 	for _, seat := range m.Seats {
@@ -262,18 +282,13 @@ func (b *rebuild) settlement(ctx context.Context, tx *db.Tx, t arena.Settlement,
 			continue
 		}
 		moved = true
-		if _, err := updateRatingChanges.Exec(ctx, tx, ratingChangeRow{RatingChange: c, settlement: t.Seq, no: i}); err != nil {
-			return false, err
-		}
-		if _, err := db.Exec(ctx, tx, `UPDATE seats SET rating_before = $1, rating_delta = $2 WHERE match_id = $3 AND agent_id = $4`,
-			int64(c.Before), int64(c.Delta), t.MatchID, c.AgentID); err != nil {
-			return false, err
-		}
+		out.changes = append(out.changes, ratingChangeRow{RatingChange: c, settlement: t.Seq, no: i})
+		out.seats = append(out.seats, seatRow{matchID: t.MatchID, Seat: arena.Seat{AgentID: c.AgentID, Before: c.Before, Delta: &c.Delta}})
 	}
 	if t.Drift != b.drift {
-		_, err = db.Exec(ctx, tx, `UPDATE settlements SET drift = $1 WHERE seq = $2`, int64(b.drift), t.Seq)
+		out.drifts = append(out.drifts, arena.Settlement{Seq: t.Seq, Drift: b.drift})
 	}
-	return moved, err
+	return moved, nil
 }
 
 // store writes the ratings and the drift that came out.

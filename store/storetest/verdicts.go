@@ -266,11 +266,11 @@ func rebuild(f *fixture) {
 	f.equal(table, table2)
 
 	// More than one page, in which the winner of an early match gains more than the other loses.
-	for i := range 15 {
-		f.settle(f.begin(fmt.Sprintf("m_1%d", i), "trivia", ids[i%3], ids[(i+1)%3]), start.Add(time.Hour))
+	for i := range 65 {
+		f.settle(f.begin(fmt.Sprintf("m_1%02d", i), "trivia", ids[i%3], ids[(i+1)%3]), start.Add(time.Hour))
 	}
 	summary = must(f.Ratings.Settled(ctx, "trivia"))(f)
-	f.equal(arena.SettledMatches{Matches: 20, Rounds: summary.Rounds, Last: 21, First: start, Till: start.Add(time.Hour)}, summary)
+	f.equal(arena.SettledMatches{Matches: 70, Rounds: summary.Rounds, Last: 71, First: start, Till: start.Add(time.Hour)}, summary)
 	more := func(m arena.Match, _ []arena.Answer, before map[string]arena.Rating) []arena.RatingChange {
 		changes := moves(m)(before)
 		if m.ID == "m_1" {
