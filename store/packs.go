@@ -346,7 +346,7 @@ func (s *Packs) TaskMatches(ctx context.Context, packID string, tasks ...int) (m
 				if _, known := used[league]; !known {
 					used[league] = nil
 				}
-				if status == arena.MatchFinished && !slices.Contains(used[league], id) {
+				if status == arena.MatchFinished {
 					used[league] = append(used[league], id)
 				}
 				return league, nil
@@ -356,6 +356,10 @@ func (s *Packs) TaskMatches(ctx context.Context, packID string, tasks ...int) (m
 		}
 		return nil
 	})
+	for league, ids := range used { // a match may have used several of the tasks
+		slices.Sort(ids)
+		used[league] = slices.Compact(ids)
+	}
 	return used, s.wrap(err, "find the matches of tasks of pack %s", packID)
 }
 
