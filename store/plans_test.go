@@ -87,8 +87,9 @@ var exceptions = map[string]string{
 }
 
 // checkPlans explains every statement of the store on both engines: none reads more of a
-// growing table than the rows of a match, of a short time, or of a page. Threat V7.
+// growing table than the rows of a match, of a short time, or of a page.
 func checkPlans(t *testing.T, made *statements) {
+	t.Helper()
 	if len(made.texts) == 0 {
 		t.Skip("the suite did not run")
 	}
@@ -111,7 +112,7 @@ func checkPlans(t *testing.T, made *statements) {
 	}
 	onPostgres := newPostgresPlans(t)
 	onSQLite := newSQLitePlans(t, s)
-	for text := range made.texts {
+	for _, text := range slices.Sorted(maps.Keys(made.texts)) {
 		walks := append(onSQLite.walks(t, text), onPostgres.walks(t, text)...)
 		if len(walks) > 0 && !excepted(text) {
 			t.Errorf("%.3000s\n%s", text, strings.Join(walks, "\n"))
@@ -135,8 +136,16 @@ func further(t *testing.T, s *store.Store) error {
 	for _, league := range []string{"", "trivia"} {
 		for _, statuses := range [][]arena.MatchStatus{nil, running, over} {
 			for _, f := range []arena.MatchFilter{
-				{}, {AgentID: "ag_7"}, {AgentID: "ag_7", OpponentID: "ag_8"}, {Query: "ag_7"}, {AgentID: "ag_8", Query: "ag_7"},
-				{IDs: []string{"m_1", "m_2"}}, {From: now}, {From: now, To: now.AddDate(0, 0, 1)}, {AgentID: "ag_7", From: now}, {Soonest: true},
+				{},
+				{AgentID: "ag_7"},
+				{AgentID: "ag_7", OpponentID: "ag_8"},
+				{Query: "ag_7"},
+				{AgentID: "ag_8", Query: "ag_7"},
+				{IDs: []string{"m_1", "m_2"}},
+				{From: now},
+				{From: now, To: now.AddDate(0, 0, 1)},
+				{AgentID: "ag_7", From: now},
+				{Soonest: true},
 			} {
 				f.League, f.Statuses = league, statuses
 				next := arena.Page{Limit: 20, Cursor: "bTptXzAwMDAwMTAwMDA"} // m:m_0000010000
