@@ -277,8 +277,10 @@ func (s *Matches) DropEvents(ctx context.Context, before time.Time, limit int) (
 	}
 	err = s.writeAlone(ctx, "drop events", func(ctx context.Context, tx *db.Tx) error {
 		n = 0
-		ids, err := db.All(ctx, tx, db.ScanText, `SELECT m.id FROM matches m WHERE m.log_state IN ($1, $2) AND m.finished_at > 0
-			AND m.finished_at < $3 ORDER BY m.finished_at, m.id LIMIT $4`+s.d.LockFree(), logInRows, logPacked, db.Millis(before), limit)
+		const oldest = ` AND z.finished_at > 0 AND z.finished_at < $3 ORDER BY z.finished_at, z.id LIMIT $4`
+		c := db.Clauses{Args: []any{logInRows, logPacked, db.Millis(before), limit}}
+		c.InAny("m.id", `SELECT z.id FROM matches z WHERE z.log_state = $1`+oldest, `SELECT z.id FROM matches z WHERE z.log_state = $2`+oldest)
+		ids, err := db.All(ctx, tx, db.ScanText, `SELECT m.id FROM matches m`+c.Where()+` ORDER BY m.finished_at, m.id LIMIT $4`+s.d.LockFree(), c.Args...)
 		if err != nil {
 			return err
 		}

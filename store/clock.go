@@ -31,7 +31,7 @@ func timeColumns() []timeColumn {
 		{"nodes", "seen_at", 0, ""},
 		{"outbox", "created_at", 0, ""},
 		{"outbox", "next_at", 4 * time.Hour, "ended_at = 0"},
-		{"pairings", "created_at", 0, "result = ''"},
+		{"pairings", "created_at", 0, "season_id IN (SELECT id FROM seasons WHERE status = 'running') AND result = ''"},
 		{"peers", "hello_at", 0, ""},
 		{"peers", "seen_at", 0, ""},
 		{"presence", "until", time.Hour, ""},

@@ -245,9 +245,9 @@ func eraseSeat(ctx context.Context, tx *db.Tx, e arena.TextErasure) error {
 	}
 	// What was sent and received. Envelopes are signed, so they go as a whole.
 	for _, query := range []string{
-		`UPDATE deliveries SET detail = '', response = NULL`, `DELETE FROM pulled_tasks`, `DELETE FROM envelopes`,
+		`UPDATE deliveries SET detail = '', response = NULL` + where, `DELETE FROM pulled_tasks` + where, `DELETE FROM envelopes` + where + ` AND match_id <> ''`,
 	} {
-		if _, err := db.Exec(ctx, tx, query+where, seat...); err != nil {
+		if _, err := db.Exec(ctx, tx, query, seat...); err != nil {
 			return err
 		}
 	}

@@ -89,11 +89,6 @@ func Tables() []string {
 // Explain turns a driver's error into the domain's, as every method does.
 func (s *Store) Explain(err error) error { return s.d.Explain(err) }
 
-// NoShowQuery is the query of NoShows.
-func NoShowQuery(league string, agentIDs []string) (string, []any) {
-	return noShowQuery(league, agentIDs, false)
-}
-
 // ClaimQuery is the query of AgentClaims.
 func ClaimQuery(agentID, league string, limit int) (string, []any) {
 	return claimQuery(agentID, league, limit)
@@ -106,12 +101,6 @@ func (s *Store) Texts() []string {
 
 // WriteTexts returns the texts that have been written with.
 func (s *Store) WriteTexts() []string { return s.writer.Texts() }
-
-// MatchWriteTexts returns the statements of match writes that look rows up.
-func MatchWriteTexts() []string {
-	return slices.Concat(updateMatches.Texts(), judgeAnswers.Texts(), rejudgeAnswers.Texts(), updateStandings.Texts(), freeSeats.Texts(),
-		pinSeats.Texts(), endSeats.Texts(), closeRounds.Texts(), selectHidden.Texts())
-}
 
 // ResultQuery is the query of AgentResults.
 func ResultQuery(agentID string, matches int) (string, []any) { return resultQuery(agentID, matches) }

@@ -136,102 +136,106 @@ type matchQuery struct {
 // text returns the query after its FROM; its arguments are in c.
 func (q *matchQuery) text() string {
 	id, start := "m.id", "m.starts_at"
-	states := len(q.f.Statuses) > 1 && q.f.AgentID == "" && len(q.named) == 0 && !q.f.ByStart()
-	if q.f.AgentID != "" || len(q.named) > 0 || states {
-		// No index has these, or SQLite would walk back through all matches until
-		// the page is full.
-		id, start = "m.id || ''", "+m.starts_at"
+	parts := q.seats()
+	if parts == nil {
+		parts = q.states()
 	}
+	if parts == nil {
+		q.filter(&q.c, id, "m.league", "m.status", q.f.Statuses)
+	} else {
+		q.c.InAny(id, parts...)
+		id, start = "m.id || ''", "+m.starts_at" // SQLite would walk back through all matches until the page is full
+	}
+	return q.page(&q.c, id, start)
+}
+
+// filter adds the conditions on a match by these columns.
+func (q *matchQuery) filter(c *db.Clauses, id, league, status string, statuses []arena.MatchStatus) {
 	if len(q.f.IDs) > 0 {
-		db.In(&q.c, "m.id", q.f.IDs)
-	}
-	if states {
-		q.states()
-		return q.c.Where() + ` ORDER BY ` + id + ` DESC LIMIT ` + q.c.Arg(q.limit)
+		db.In(c, id, q.f.IDs)
 	}
 	if q.f.League != "" {
-		q.c.And("m.league = ?", q.f.League)
+		c.And(league+" = ?", q.f.League)
 	}
-	q.seats()
-	if len(q.f.Statuses) > 0 {
-		db.In(&q.c, "m.status", q.f.Statuses)
+	if len(statuses) > 0 {
+		db.In(c, status, statuses)
 	}
-	if !q.f.From.IsZero() {
-		q.c.And(start+" >= ?", db.Millis(q.f.From))
-	}
-	if !q.f.To.IsZero() {
-		q.c.And(start+" < ?", db.Millis(q.f.To))
-	}
+}
+
+// page returns the end of a query of a page, from its WHERE on, in the order of these
+// columns.
+func (q *matchQuery) page(c *db.Clauses, id, start string) string {
 	order, beyond := " DESC", "<"
 	if q.f.Soonest {
 		order, beyond = "", ">"
 	}
-	switch {
-	case !q.f.ByStart():
-		if q.after != "" {
-			q.c.And("m.id < ?", q.after)
-		}
-		return q.c.Where() + ` ORDER BY ` + id + ` DESC LIMIT ` + q.c.Arg(q.limit)
-	case q.after != "":
-		q.c.And("("+start+", m.id) "+beyond+" (?, ?)", q.afterStart, q.after)
+	columns := id + order
+	if q.f.ByStart() {
+		columns = start + order + ", " + columns
 	}
-	return q.c.Where() + ` ORDER BY ` + start + order + `, m.id` + order + ` LIMIT ` + q.c.Arg(q.limit)
+	if !q.f.From.IsZero() {
+		c.And(start+" >= ?", db.Millis(q.f.From))
+	}
+	if !q.f.To.IsZero() {
+		c.And(start+" < ?", db.Millis(q.f.To))
+	}
+	switch {
+	case q.after == "":
+	case q.f.ByStart():
+		c.And("("+start+", "+id+") "+beyond+" (?, ?)", q.afterStart, q.after)
+	default:
+		c.And(id+" "+beyond+" ?", q.after)
+	}
+	return c.Where() + ` ORDER BY ` + columns + ` LIMIT ` + c.Arg(q.limit)
 }
 
-// states adds the condition that a match is among the newest in one of several
-// states: each has an index by id, all together have none.
-func (q *matchQuery) states() {
-	parts := make([]string, len(q.f.Statuses))
-	for i, status := range q.f.Statuses {
+// states returns the queries of the page's matches in each state, if each has an index
+// in the order of the list and all together have none. By start, the matches of a league
+// that are not over are found among all of these, which are few.
+func (q *matchQuery) states() (parts []string) {
+	if len(q.f.Statuses) < 2 && !q.f.ByStart() {
+		return nil
+	}
+	for i, state := range q.f.Statuses {
 		c := db.Clauses{Args: q.c.Args}
-		if q.f.League != "" {
-			c.And("z.league = ?", q.f.League)
+		league, status := "z.league", "z.status"
+		if q.f.League != "" && q.f.ByStart() {
+			if state.Over() {
+				status += " || ''"
+			} else {
+				league += " || ''"
+			}
 		}
-		c.And("z.status = ?", string(status))
-		if q.after != "" {
-			c.And("z.id < ?", q.after)
-		}
-		parts[i] = `SELECT * FROM (SELECT z.id FROM matches z` + c.Where() + ` ORDER BY z.id DESC LIMIT ` + c.Arg(q.limit) + `) AS z` + strconv.Itoa(i)
+		q.filter(&c, "z.id", league, status, q.f.Statuses[i:i+1])
+		parts = append(parts, `SELECT z.id FROM matches z`+q.page(&c, "z.id", "z.starts_at"))
 		q.c.Args = c.Args
 	}
-	q.c.Conditions = append(q.c.Conditions, "m.id IN ("+strings.Join(parts, " UNION ALL ")+")")
+	return parts
 }
 
-// seats adds the conditions on the agents with a seat. A condition that is the
-// only one reads the matches of the page, and not all that an agent has played.
-func (q *matchQuery) seats() {
-	alone := q.f.League == "" && len(q.f.Statuses) == 0 && !q.f.ByStart() && (q.f.AgentID == "" || len(q.named) == 0)
-	page := func(agent string) string {
-		if !alone {
-			return ""
-		}
-		rest := ""
-		if q.after != "" {
-			rest = ` AND ` + agent + `.match_id < ` + q.c.Arg(q.after)
-		}
-		return rest + ` ORDER BY ` + agent + `.match_id DESC LIMIT ` + q.c.Arg(q.limit)
-	}
+// seats returns the queries of the page's matches in which each of the agents has a
+// seat. By id, each reads the agent's newest matches until the page is full. No index
+// has them by start.
+func (q *matchQuery) seats() (parts []string) {
+	agents := q.named
 	if q.f.AgentID != "" {
-		of := `SELECT x.match_id FROM seats x`
+		agents = []string{q.f.AgentID}
+	}
+	for _, agent := range agents {
+		c := db.Clauses{Conditions: []string{"w.id = x.match_id"}, Args: q.c.Args}
+		c.And("x.agent_id = ?", agent)
 		if q.f.OpponentID != "" {
-			of += ` JOIN seats y ON y.match_id = x.match_id AND y.agent_id = ` + q.c.Arg(q.f.OpponentID)
+			c.And("EXISTS (SELECT 1 FROM seats y WHERE y.match_id = x.match_id AND y.agent_id = ?)", q.f.OpponentID)
 		}
-		of += ` WHERE x.agent_id = ` + q.c.Arg(q.f.AgentID) + page("x")
-		q.c.Conditions = append(q.c.Conditions, "m.id IN ("+of+")")
+		if q.f.AgentID != "" && len(q.named) > 0 {
+			in := db.Clauses{Conditions: []string{"y.match_id = x.match_id"}, Args: c.Args}
+			db.In(&in, "y.agent_id", q.named)
+			c.Args = in.Args
+			c.And("EXISTS (SELECT 1 FROM seats y" + in.Where() + ")")
+		}
+		q.filter(&c, "w.id", "w.league", "w.status", q.f.Statuses)
+		parts = append(parts, `SELECT x.match_id FROM seats x CROSS JOIN matches w`+q.page(&c, "x.match_id", "w.starts_at"))
+		q.c.Args = c.Args
 	}
-	if len(q.named) == 0 {
-		return
-	}
-	if !alone {
-		in := db.Clauses{Args: q.c.Args}
-		db.In(&in, "z.agent_id", q.named)
-		q.c.Args = in.Args
-		q.c.Conditions = append(q.c.Conditions, "m.id IN (SELECT z.match_id FROM seats z"+in.Where()+")")
-		return
-	}
-	parts := make([]string, len(q.named)) // each agent's newest matches
-	for i, agent := range q.named {
-		parts[i] = `SELECT * FROM (SELECT z.match_id FROM seats z WHERE z.agent_id = ` + q.c.Arg(agent) + page("z") + `) AS z` + strconv.Itoa(i)
-	}
-	q.c.Conditions = append(q.c.Conditions, "m.id IN ("+strings.Join(parts, " UNION ALL ")+")")
+	return parts
 }

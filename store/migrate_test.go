@@ -177,6 +177,8 @@ func TestMigrations_frozen(t *testing.T) {
 		"postgres/00066_match_counters.sql":   "13754c15285fd0fc6c6afcae88d15475f05802128d1d18608cbf3033854dde1d",
 		"sqlite/00066_match_counters.sql":     "6e3ec5f8b92b339dc8dfdd32de189365a115c54dac58bdc322db0fc5113f8c46",
 		"postgres/00063_gold.sql":             "3213340082b00e1c53b1abfd02fd922c4a152659f398cb1f55d65aee3a2adca7",
+		"postgres/00067_lookups.sql":          "882be1836f27e480d1cc22349153356e155c7b816a83864f2ac8830a1f588c1f",
+		"sqlite/00067_lookups.sql":            "882be1836f27e480d1cc22349153356e155c7b816a83864f2ac8830a1f588c1f",
 		"sqlite/00063_gold.sql":               "9f178fec795b8f29562df08aeec53158ac819d423e6425df7cf4beff841b093a",
 	}
 	for _, engine := range []string{"postgres", "sqlite"} {

@@ -110,6 +110,7 @@ type core struct {
 	unpacker *zstd.Decoder
 	archives *archiveCache
 	fits     sync.Map     // of arena.Fit by league, as they were last read
+	settled  sync.Map     // of arena.SettledMatches by league, as far as Settled has read
 	forgot   atomic.Int64 // commits at the last call of Forget
 
 	// What transactions of several subjects call.

@@ -237,28 +237,43 @@ func (s *Operations) AuditLog(ctx context.Context, f arena.AuditFilter, p arena.
 	if err != nil {
 		return nil, "", err
 	}
-	var c db.Clauses
-	if f.Find != "" {
-		c.And("(u.actor = ? OR u.action = ? OR u.target = ?)", f.Find, f.Find, f.Find)
-	}
+	var actors []string
 	if f.Actor != "" {
-		owners, err := s.ownerNamed(ctx, f.Actor)
-		if err != nil {
+		if actors, err = s.ownerNamed(ctx, f.Actor); err != nil {
 			return nil, "", err
 		}
-		db.In(&c, "u.actor", append(owners, f.Actor))
+		actors = append(actors, f.Actor)
 	}
-	if len(f.Actions) > 0 {
-		db.In(&c, "u.action", f.Actions)
+	filter := func(c *db.Clauses) {
+		if len(actors) > 0 {
+			db.In(c, "u.actor", actors)
+		}
+		if len(f.Actions) > 0 {
+			db.In(c, "u.action", f.Actions)
+		}
+		if !f.From.IsZero() {
+			c.And("u.id >= ?", arena.FirstID(arena.AuditPrefix, f.From))
+		}
+		if !f.To.IsZero() {
+			c.And("u.id < ?", arena.FirstID(arena.AuditPrefix, f.To))
+		}
+		if after != "" {
+			c.And("u.id < ?", after)
+		}
 	}
-	if !f.From.IsZero() {
-		c.And("u.id >= ?", arena.FirstID(arena.AuditPrefix, f.From))
-	}
-	if !f.To.IsZero() {
-		c.And("u.id < ?", arena.FirstID(arena.AuditPrefix, f.To))
-	}
-	if after != "" {
-		c.And("u.id < ?", after)
+	var c db.Clauses
+	if f.Find == "" {
+		filter(&c)
+	} else {
+		var found []string
+		for _, column := range []string{"u.actor", "u.action", "u.target"} {
+			part := db.Clauses{Args: c.Args}
+			part.And(column+" = ?", f.Find)
+			filter(&part)
+			found = append(found, `SELECT u.id FROM audit u`+part.Where()+` ORDER BY u.id DESC LIMIT `+part.Arg(p.Limit+1))
+			c.Args = part.Args
+		}
+		c.InAny("u.id", found...)
 	}
 	items, err := base.AuditTable.All(ctx, s.reader, c.Where()+` ORDER BY u.id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
 	if err != nil {

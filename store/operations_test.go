@@ -18,7 +18,7 @@ func TestOperations_plans(t *testing.T) {
 		args        []any
 		want        []string
 	}{
-		{"movers", store.MoversQuery, []any{1, 2, 3}, []string{"SEARCH s USING INTEGER PRIMARY KEY", "SEARCH c USING PRIMARY KEY"}},
+		{"movers", store.MoversQuery, []any{1, 2, 3, 4}, []string{"SEARCH s USING INTEGER PRIMARY KEY", "SEARCH c USING PRIMARY KEY"}},
 		{"open rounds", store.OpenRounds, []any{9}, []string{"SEARCH m USING INDEX matches_by", "SEARCH r USING INDEX sqlite_autoindex_rounds_1"}},
 		{"last seasons", store.LastSeasonsQuery(), nil, []string{"SEARCH s USING INDEX", "SEARCH o USING INDEX"}},
 	} {

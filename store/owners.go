@@ -61,8 +61,9 @@ func (s *Accounts) RotateToken(ctx context.Context, oldID string, fresh arena.To
 // ofOwner selects the agents of the owner $1.
 const ofOwner = `(SELECT a.id FROM agents a WHERE a.owner_id = $1)`
 
-// joinedWith selects the invitations that the owner $1 has taken up.
-const joinedWith = `(SELECT j.target FROM audit j WHERE j.actor = $1 AND j.action = 'join')`
+// joinedWith selects the invitations that the owner $1 has taken up, by the index of its
+// actions: many others have joined.
+const joinedWith = `SELECT j.target FROM audit j WHERE j.actor = $1 AND j.action || '' = 'join'`
 
 // personalRows are the statements that delete what an owner gave or sent. $1 is
 // the owner. Texts in matches follow with EraseTexts.
@@ -70,7 +71,7 @@ func personalRows() []string {
 	return []string{
 		`DELETE FROM sessions WHERE owner_id = $1`,
 		`DELETE FROM mail_links WHERE owner_id = $1`,
-		`UPDATE invitations SET name = '', email = '' WHERE id IN ` + joinedWith,
+		`UPDATE invitations SET name = '', email = '' WHERE id IN (` + joinedWith + `)`,
 		`UPDATE tokens SET name = '', last_used_by = '' WHERE owner_id = $1`,
 
 		`DELETE FROM conformance WHERE agent_id IN ` + ofOwner,
@@ -87,8 +88,9 @@ func personalRows() []string {
 		`UPDATE entrants SET name = '` + arena.DeletedAgent + `' WHERE owner_id = $1`,
 
 		// Who did what to which id stays; what was changed may hold names and texts.
-		`UPDATE audit SET before = '', after = '' WHERE actor = $1 OR target = $1 OR target IN ` + ofOwner + `
-			OR target IN (SELECT t.id FROM tokens t WHERE t.owner_id = $1) OR target IN ` + joinedWith,
+		`UPDATE audit SET before = '', after = '' WHERE actor = $1`,
+		`UPDATE audit SET before = '', after = '' WHERE target IN (SELECT CAST($1 AS TEXT) UNION SELECT a.id FROM agents a WHERE a.owner_id = $1
+			UNION SELECT t.id FROM tokens t WHERE t.owner_id = $1 UNION ` + joinedWith + `)`,
 
 		`UPDATE agents SET name = '` + arena.DeletedAgent + `', name_key = '` + arena.DeletedAgent + `', endpoint = '', endpoint_key = '',
 			endpoint_domain = '', public_key = '', key_proved_at = 0, version = '', model = '', mark = '', description = '', health_reason = '', health_detail = '',
@@ -170,14 +172,15 @@ const overStatuses = `('finished', 'void', 'cancelled')`
 // left, in matches that are over, and how many seats it has in matches that are
 // not.
 func (s *Accounts) ErasableSeats(ctx context.Context, ownerID string, limit int) (seats []arena.SeatTexts, open int, err error) {
-	const of = ` FROM agents a JOIN seats s ON s.agent_id = a.id JOIN matches m ON m.id = s.match_id WHERE a.owner_id = $1 AND m.status `
 	seats, err = db.All(ctx, s.reader, func(r db.Row) (x arena.SeatTexts, err error) {
 		return x, r.Scan(&x.MatchID, &x.AgentID)
-	}, `SELECT s.match_id, s.agent_id`+of+`IN `+overStatuses+` AND (s.name <> $2 OR s.salt <> '' OR s.endpoint <> '') ORDER BY s.match_id, s.no LIMIT $3`,
+	}, `SELECT s.match_id, s.agent_id FROM agents a CROSS JOIN seats s CROSS JOIN matches m WHERE a.owner_id = $1 AND s.agent_id = a.id
+		AND (s.name <> $2 OR s.salt <> '' OR s.endpoint <> '') AND m.id = s.match_id AND m.status IN `+overStatuses+` LIMIT $3`,
 		ownerID, arena.DeletedAgent, limit)
 	if err == nil {
 		var n int64
-		n, err = db.One(ctx, s.reader, db.ScanInt, `SELECT count(*)`+of+`NOT IN `+overStatuses, ownerID)
+		n, err = db.One(ctx, s.reader, db.ScanInt, `SELECT count(*) FROM matches m CROSS JOIN seats s CROSS JOIN agents a
+			WHERE m.status IN ('scheduled', 'ready', 'running') AND s.match_id = m.id AND a.id = s.agent_id AND a.owner_id = $1`, ownerID)
 		open = int(n)
 	}
 	return seats, open, s.wrap(err, "find texts of owner %s", ownerID)

@@ -194,18 +194,40 @@ func (s *Packs) PackTasks(ctx context.Context, packID string, p arena.Page) ([]a
 	return items, next, nil
 }
 
-// taskSource is the Source of a task of a pack.
-// taskRounds counts the rounds of a pack's tasks by source. It reads all rounds:
-// an index would cost every round that is played.
+// taskRounds counts the rounds of a pack's tasks by source.
 func (s *Packs) taskRounds(ctx context.Context, packID string) (map[string]int, error) {
 	used := map[string]int{}
-	_, err := db.All(ctx, s.reader, func(r db.Row) (n int, err error) {
-		var source string
-		err = r.Scan(&source, &n)
-		used[source] = n
-		return n, err
-	}, `SELECT source, count(*) FROM rounds WHERE source >= $1 AND source < $2 GROUP BY source`, packID+"/", packID+"0") // "0" follows "/"
+	err := s.eachMatches(ctx, func(after, last string) error {
+		_, err := db.All(ctx, s.reader, func(r db.Row) (n int, err error) {
+			var source string
+			err = r.Scan(&source, &n)
+			used[source] += n
+			return n, err
+		}, `SELECT source, count(*) FROM rounds WHERE match_id > $1 AND match_id <= $2 AND source >= $3 AND source < $4 GROUP BY source`,
+			after, last, packID+"/", packID+"0") // "0" follows "/"
+		return err
+	})
 	return used, s.wrap(err, "count the rounds of pack %s", packID)
+}
+
+// usePage is how many matches are looked at in one statement for the tasks they used.
+const usePage = 1_000
+
+// eachMatches calls read for all matches in pages, each with the id before it and its
+// last id. The rounds of a task are found in this way, since an index of their sources
+// would cost every round that is played.
+func (s *Packs) eachMatches(ctx context.Context, read func(after, last string) error) error {
+	for after := ""; ; {
+		last, err := db.One(ctx, s.reader, db.ScanText,
+			`SELECT COALESCE(max(p.id), '') FROM (SELECT id FROM matches WHERE id > $1 ORDER BY id LIMIT $2) p`, after, usePage)
+		if err != nil || last == "" {
+			return err
+		}
+		if err := read(after, last); err != nil {
+			return err
+		}
+		after = last
+	}
 }
 
 // RenamePack names a pack and stores the audit entries about it.
@@ -305,26 +327,40 @@ func scanNumber(r db.Row) (n int, err error) { return n, r.Scan(&n) }
 // the ids of their finished matches that did.
 func (s *Packs) TaskMatches(ctx context.Context, packID string, tasks ...int) (map[string][]string, error) {
 	used := map[string][]string{}
-	for _, n := range tasks {
-		_, err := db.All(ctx, s.reader, func(r db.Row) (league string, err error) {
-			var id string
-			var status arena.MatchStatus
-			if err = r.Scan(&league, &id, &status); err != nil {
-				return league, err
-			}
-			if _, known := used[league]; !known {
-				used[league] = nil
-			}
-			if status == arena.MatchFinished && !slices.Contains(used[league], id) {
-				used[league] = append(used[league], id)
-			}
-			return league, nil
-		}, `SELECT DISTINCT m.league, m.id, m.status FROM rounds r JOIN matches m ON m.id = r.match_id WHERE r.source = $1 ORDER BY m.id`, arena.SourceOf(packID, n))
-		if err != nil {
-			return nil, s.wrap(err, "find the matches of task %d of pack %s", n, packID)
-		}
+	sources := make([]string, len(tasks))
+	for i, n := range tasks {
+		sources[i] = arena.SourceOf(packID, n)
 	}
-	return used, nil
+	err := s.eachMatches(ctx, func(after, last string) error {
+		for part := range slices.Chunk(sources, db.MaxIDs) {
+			var c db.Clauses
+			c.And("r.match_id > ?", after)
+			c.And("r.match_id <= ?", last)
+			db.In(&c, "r.source", part)
+			if _, err := db.All(ctx, s.reader, func(r db.Row) (league string, err error) {
+				var id string
+				var status arena.MatchStatus
+				if err = r.Scan(&league, &id, &status); err != nil {
+					return league, err
+				}
+				if _, known := used[league]; !known {
+					used[league] = nil
+				}
+				if status == arena.MatchFinished {
+					used[league] = append(used[league], id)
+				}
+				return league, nil
+			}, `SELECT DISTINCT m.league, m.id, m.status FROM rounds r CROSS JOIN matches m`+c.Where()+` AND m.id = r.match_id ORDER BY m.id`, c.Args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for league, ids := range used { // a match may have used several of the tasks
+		slices.Sort(ids)
+		used[league] = slices.Compact(ids)
+	}
+	return used, s.wrap(err, "find the matches of tasks of pack %s", packID)
 }
 
 // Correction returns the tasks whose played rounds a correction of task n reaches,

@@ -186,42 +186,72 @@ func (s *Ratings) Settlements(ctx context.Context, league string, afterSeq int64
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
+	var settlements []arena.Settlement
+	err := s.view(ctx, func(q db.Querier) (err error) {
+		settlements, err = loadSettlements(ctx, q, league, afterSeq, limit)
+		return err
+	})
+	return settlements, s.wrap(err, "read settlements after %d", afterSeq)
+}
+
+// loadSettlements is Settlements in a transaction.
+func loadSettlements(ctx context.Context, q db.Querier, league string, afterSeq int64, limit int) ([]arena.Settlement, error) {
 	var c db.Clauses
 	c.And("s.seq > ?", afterSeq)
 	if league != "" {
 		c.And("s.league = ?", league)
 	}
 	chosen := c.Where() + ` ORDER BY s.seq LIMIT ` + c.Arg(limit)
-	var settlements []arena.Settlement
-	err := s.view(ctx, func(q db.Querier) (err error) {
-		if settlements, err = settlementTable.All(ctx, q, chosen, c.Args...); err != nil {
-			return err
+	settlements, err := settlementTable.All(ctx, q, chosen, c.Args...)
+	if err != nil {
+		return nil, err
+	}
+	index := make(map[int64]*arena.Settlement, len(settlements))
+	for i := range settlements {
+		index[settlements[i].Seq] = &settlements[i]
+	}
+	changes, err := ratingChangeTable.All(ctx, q, ` WHERE c.settlement IN (SELECT s.seq FROM settlements s`+chosen+`) ORDER BY c.settlement, c.no`, c.Args...)
+	for _, ch := range changes {
+		if t, ok := index[ch.settlement]; ok {
+			t.Changes = append(t.Changes, ch.RatingChange)
 		}
-		index := make(map[int64]*arena.Settlement, len(settlements))
-		for i := range settlements {
-			index[settlements[i].Seq] = &settlements[i]
-		}
-		changes, err := ratingChangeTable.All(ctx, q, ` WHERE c.settlement IN (SELECT s.seq FROM settlements s`+chosen+`) ORDER BY c.settlement, c.no`, c.Args...)
-		for _, ch := range changes {
-			if t, ok := index[ch.settlement]; ok {
-				t.Changes = append(t.Changes, ch.RatingChange)
-			}
-		}
-		return err
-	})
-	return settlements, s.wrap(err, "read settlements after %d", afterSeq)
+	}
+	return settlements, err
 }
 
-// Settled summarizes the settled matches of a league.
+// Settled summarizes the settled matches of a league. It keeps the sums, since
+// settlements do not change, and reads those that have come since.
 func (s *Ratings) Settled(ctx context.Context, league string) (arena.SettledMatches, error) {
-	t, err := db.One(ctx, s.reader, func(r db.Row) (t arena.SettledMatches, err error) {
-		return t, r.Scan(&t.Matches, &t.Rounds, &t.Unrated, &t.Last, db.IntoTime(&t.First), db.IntoTime(&t.Till))
-	}, `SELECT count(*), CAST(COALESCE(sum(m.round), 0) AS BIGINT),
-			(SELECT count(*) FROM matches x WHERE x.league = $1 AND x.status = $2) - count(*),
-			COALESCE(max(s.seq), 0), COALESCE(min(s.at), 0), COALESCE(max(s.at), 0)
-		FROM settlements s JOIN matches m ON m.id = s.match_id WHERE s.league = $1`, league, string(arena.MatchFinished))
-	return t, s.wrap(err, "count settled matches of league %s", league)
+	known, _ := s.settled.Load(league)
+	sum, _ := known.(arena.SettledMatches)
+	for {
+		page, err := db.One(ctx, s.reader, func(r db.Row) (t arena.SettledMatches, err error) {
+			return t, r.Scan(&t.Matches, &t.Rounds, &t.Last, db.IntoTime(&t.First), db.IntoTime(&t.Till))
+		}, `SELECT count(*), CAST(COALESCE(sum(m.round), 0) AS BIGINT), COALESCE(max(s.seq), 0), COALESCE(min(s.at), 0), COALESCE(max(s.at), 0)
+			FROM (SELECT seq, match_id, at FROM settlements WHERE league = $1 AND seq > $2 ORDER BY seq LIMIT $3) s
+			CROSS JOIN matches m WHERE m.id = s.match_id`, league, sum.Last, settledPage)
+		if err != nil {
+			return sum, s.wrap(err, "count settled matches of league %s", league)
+		}
+		if page.Matches == 0 {
+			break
+		}
+		if sum.Matches == 0 || page.First.Before(sum.First) {
+			sum.First = page.First
+		}
+		if page.Till.After(sum.Till) {
+			sum.Till = page.Till
+		}
+		sum.Matches, sum.Rounds, sum.Last = sum.Matches+page.Matches, sum.Rounds+page.Rounds, page.Last
+	}
+	s.settled.Store(league, sum)
+	finished, err := db.One(ctx, s.reader, db.ScanInt, `SELECT count(*) FROM matches x WHERE x.league = $1 AND x.status = $2`, league, string(arena.MatchFinished))
+	sum.Unrated = max(0, int(finished)-sum.Matches)
+	return sum, s.wrap(err, "count finished matches of league %s", league)
 }
+
+// settledPage is how many settlements Settled adds at once.
+const settledPage = 1_000
 
 // ChangesIn returns the rating changes of matches by match; one that changed no
 // rating has none.

@@ -116,18 +116,20 @@ func (s *Ratings) RebuildRatings(ctx context.Context, league string,
 		if err := b.kept(ctx, tx); err != nil {
 			return err
 		}
-		seqs, err := db.All(ctx, tx, db.ScanInt, `SELECT seq FROM settlements WHERE league = $1 ORDER BY seq`, league)
-		if err != nil {
-			return err
-		}
-		for _, seq := range seqs {
-			differs, err := b.settlement(ctx, tx, seq)
+		for after := int64(0); ; {
+			page, err := loadSettlements(ctx, tx, league, after, rebuildPage)
 			if err != nil {
 				return err
 			}
-			if differs {
-				done.Settlements++
+			if len(page) == 0 {
+				break
 			}
+			after = page[len(page)-1].Seq
+			n, err := b.settlements(ctx, tx, page)
+			if err != nil {
+				return err
+			}
+			done.Settlements += n
 		}
 		done.Ratings = b.moved()
 		if done.Settlements > 0 { // the fit is based on results that have changed
@@ -187,47 +189,92 @@ func (b *rebuild) kept(ctx context.Context, tx *db.Tx) (err error) {
 	return err
 }
 
-func (b *rebuild) settlement(ctx context.Context, tx *db.Tx, seq int64) (moved bool, err error) {
-	t, err := settlementTable.One(ctx, tx, ` WHERE s.seq = $1`, seq)
-	if err != nil {
-		return false, err
+// rebuildPage is how many settlements are read at once, with the answers of their matches.
+const rebuildPage = 64
+
+// replayed is what came out otherwise on a page of settlements.
+type replayed struct {
+	changes []ratingChangeRow
+	seats   []seatRow
+	drifts  []arena.Settlement
+}
+
+var (
+	updateSeatRatings = db.NewUpdate(seatTable, []string{"match_id", "agent_id"}, []string{"rating_before", "rating_delta"})
+	updateDrifts      = db.NewUpdate(settlementTable, []string{"seq"}, []string{"drift"})
+)
+
+// settlements replays a page of settlements and returns how many of them changed.
+func (b *rebuild) settlements(ctx context.Context, tx *db.Tx, page []arena.Settlement) (changed int, err error) {
+	ids := make([]string, len(page))
+	for i, t := range page {
+		ids[i] = t.MatchID
 	}
-	before, err := ratingChangeTable.All(ctx, tx, ` WHERE c.settlement = $1 ORDER BY c.no`, seq)
+	var c db.Clauses
+	db.In(&c, "m.id", ids)
+	found, err := loadMatches(ctx, tx, c.Where(), c.Args...)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	matches, err := loadMatches(ctx, tx, ` WHERE m.id = $1`, t.MatchID)
+	matches := make(map[string]arena.Match, len(found))
+	for _, m := range found {
+		matches[m.ID] = m
+	}
+	c = db.Clauses{}
+	db.In(&c, "a.match_id", ids)
+	given, err := answerTable.All(ctx, tx, c.Where()+` ORDER BY a.match_id, a.round, a.agent_id`, c.Args...)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	answers, err := answersOf(ctx, tx, t.MatchID)
-	if err != nil {
-		return false, err
+	answers := map[string][]arena.Answer{}
+	for _, a := range given {
+		answers[a.MatchID] = append(answers[a.MatchID], a.Answer)
 	}
-	ratings := make(map[string]arena.Rating, len(matches[0].Seats))
-	for _, seat := range matches[0].Seats {
+	var out replayed
+	for _, t := range page {
+		moved, err := b.settlement(t, matches[t.MatchID], answers[t.MatchID], &out)
+		if err != nil {
+			return 0, err
+		}
+		if moved {
+			changed++
+		}
+	}
+	if _, err := updateRatingChanges.Exec(ctx, tx, out.changes...); err != nil {
+		return 0, err
+	}
+	if _, err := updateSeatRatings.Exec(ctx, tx, out.seats...); err != nil {
+		return 0, err
+	}
+	_, err = updateDrifts.Exec(ctx, tx, out.drifts...)
+	return changed, err
+}
+
+// settlement replays one settlement and adds what came out otherwise.
+func (b *rebuild) settlement(t arena.Settlement, m arena.Match, answers []arena.Answer, out *replayed) (moved bool, err error) {
+	was := t.Changes
+	ratings := make(map[string]arena.Rating, len(m.Seats))
+	for _, seat := range m.Seats {
 		r := arena.NewRating(b.league, seat.AgentID)
 		if row := b.rows[seat.AgentID]; row != nil {
 			r = row.Rating
 		}
 		ratings[seat.AgentID] = r
 	}
-	was := make([]arena.RatingChange, len(before))
-	for i, c := range before {
-		was[i] = c.RatingChange
-		ratings[c.AgentID] = ratings[c.AgentID].Before(c.RatingChange)
+	for _, c := range was {
+		ratings[c.AgentID] = ratings[c.AgentID].Before(c)
 	}
-	changes := b.rate(matches[0], answers, ratings)
+	changes := b.rate(m, answers, ratings)
 	if slices.ContainsFunc(answers, func(a arena.Answer) bool { return a.Reason == arena.ReasonRemoved }) {
 		changes = arena.WithUnmoved(changes, was, ratings)
 	}
-	if len(changes) != len(before) {
-		return false, fmt.Errorf("settlement %d moves %d ratings, it moved %d", seq, len(changes), len(before))
+	if len(changes) != len(was) {
+		return false, fmt.Errorf("settlement %d moves %d ratings, it moved %d", t.Seq, len(changes), len(was))
 	}
 	for i, c := range changes {
 		row := b.rows[c.AgentID]
-		if row == nil || c.AgentID != before[i].AgentID {
-			return false, fmt.Errorf("settlement %d moves the rating of agent %s, it moved that of %s", seq, c.AgentID, before[i].AgentID)
+		if row == nil || c.AgentID != was[i].AgentID {
+			return false, fmt.Errorf("settlement %d moves the rating of agent %s, it moved that of %s", t.Seq, c.AgentID, was[i].AgentID)
 		}
 		row.settled(c, t.At)
 		b.drift += c.After - c.Before
@@ -235,16 +282,13 @@ func (b *rebuild) settlement(ctx context.Context, tx *db.Tx, seq int64) (moved b
 			continue
 		}
 		moved = true
-		if _, err := updateRatingChanges.Exec(ctx, tx, ratingChangeRow{RatingChange: c, settlement: seq, no: i}); err != nil {
-			return false, err
-		}
-		if _, err := db.Exec(ctx, tx, `UPDATE seats SET rating_before = $1, rating_delta = $2 WHERE match_id = $3 AND agent_id = $4`,
-			int64(c.Before), int64(c.Delta), t.MatchID, c.AgentID); err != nil {
-			return false, err
-		}
+		out.changes = append(out.changes, ratingChangeRow{RatingChange: c, settlement: t.Seq, no: i})
+		out.seats = append(out.seats, seatRow{matchID: t.MatchID, Seat: arena.Seat{AgentID: c.AgentID, Before: c.Before, Delta: &c.Delta}})
 	}
-	_, err = db.Exec(ctx, tx, `UPDATE settlements SET drift = $1 WHERE seq = $2`, int64(b.drift), seq)
-	return moved, err
+	if t.Drift != b.drift {
+		out.drifts = append(out.drifts, arena.Settlement{Seq: t.Seq, Drift: b.drift})
+	}
+	return moved, nil
 }
 
 // store writes the ratings and the drift that came out.

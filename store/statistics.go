@@ -353,8 +353,8 @@ func noShowQuery(league string, agentIDs []string, onlySeen bool) (string, []any
 		c.And("m.delay = 0")
 		closed = " AND r.closed_at > 0"
 	}
-	c.And(`(SELECT count(*) FROM seats s JOIN matches n ON n.id = s.match_id WHERE s.agent_id = d.agent_id
-		AND n.league = m.league AND n.started_at > 0 AND s.match_id > d.match_id) < ?`, arena.NoShowMatches)
+	c.And(`(SELECT count(*) FROM (SELECT 1 FROM seats s CROSS JOIN matches n WHERE s.agent_id = d.agent_id AND n.id = s.match_id
+		AND n.league = m.league AND n.started_at > 0 AND s.match_id > d.match_id ORDER BY s.match_id LIMIT ?) AS newer) < ?`, arena.NoShowMatches, arena.NoShowMatches)
 	const opponent = `(SELECT COALESCE(CASE WHEN count(*) = 1 THEN min(o.agent_id) END, '') FROM seats o WHERE o.match_id = d.match_id AND o.agent_id <> d.agent_id)`
 	return `SELECT d.agent_id, m.league, d.match_id, d.round, d.outcome, r.opened_at, ` + opponent + `
 		FROM answers d JOIN matches m ON m.id = d.match_id JOIN rounds r ON r.match_id = d.match_id AND r.no = d.round` +
@@ -513,19 +513,24 @@ func (s *Ratings) Movers(ctx context.Context, since time.Time, limit int) ([]are
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
+	last, err := db.One(ctx, s.reader, db.ScanInt, `SELECT value FROM counters WHERE name = 'settlements'`)
+	if err != nil {
+		return nil, s.wrap(err, "read the last settlement")
+	}
 	movers, err := db.All(ctx, s.reader, func(r db.Row) (m arena.Mover, err error) {
 		return m, r.Scan(&m.AgentID, &m.Name, &m.League, &m.Rating, &m.Rated, recentInto{&m.Recent}, &m.Change, &m.Matches)
-	}, moversQuery, db.Millis(since), moversLooked, limit)
+	}, moversQuery, db.Millis(since), last-moversLooked, last, limit)
 	return movers, s.wrap(err, "read movers")
 }
 
 // moversQuery begins with the settlements: SQLite keeps to the order of a
-// CROSS JOIN.
+// CROSS JOIN. PostgreSQL reads the changes of a range with both ends, and would read all
+// changes if it had to look up where the range begins.
 const moversQuery = `SELECT a.id, a.name, t.league, g.melo, g.matches, g.recent, t.change, t.matches FROM (
 		SELECT c.agent_id, c.league, CAST(sum(c.delta) AS BIGINT) AS change, count(*) AS matches
 		FROM settlements s CROSS JOIN rating_changes c
-		WHERE c.settlement = s.seq AND s.at >= $1 AND s.seq > (SELECT n.value - $2 FROM counters n WHERE n.name = 'settlements')
-		GROUP BY c.agent_id, c.league HAVING sum(c.delta) <> 0 ORDER BY abs(sum(c.delta)) DESC, c.agent_id, c.league LIMIT $3) t
+		WHERE c.settlement = s.seq AND s.at >= $1 AND s.seq > $2 AND s.seq <= $3 AND c.settlement > $2 AND c.settlement <= $3
+		GROUP BY c.agent_id, c.league HAVING sum(c.delta) <> 0 ORDER BY abs(sum(c.delta)) DESC, c.agent_id, c.league LIMIT $4) t
 	JOIN agents a ON a.id = t.agent_id JOIN ratings g ON g.league = t.league AND g.agent_id = t.agent_id
 	ORDER BY abs(t.change) DESC, a.id, t.league`
 

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/store/storetest"
 )
 
@@ -57,9 +58,15 @@ func sqliteURL(t testing.TB) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "arena.db")
 }
 
-func TestStore_SQLite(t *testing.T) {
+// TestStore_SQLite runs the suite, and then explains all statements that it made: none
+// reads much of a growing table. Threat V7.
+func TestStore_SQLite(t *testing.T) { //nolint:tparallel // the plans come after the suite
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) string { t.Helper(); return storetest.SQLite(t) })
+	var made statements
+	t.Run("suite", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) string { t.Helper(); return storetest.SQLite(t) }, made.add)
+	})
+	t.Run("plans", func(t *testing.T) { checkPlans(t, &made) })
 }
 
 func TestStore_Postgres(t *testing.T) {
@@ -68,5 +75,5 @@ func TestStore_Postgres(t *testing.T) {
 		t.Skip("runs for a minute what SQLite runs too; make test-postgres runs it")
 	}
 	postgres.get(t)
-	storetest.Run(t, func(t *testing.T) string { t.Helper(); return postgres.get(t).Database(t) })
+	storetest.Run(t, func(t *testing.T) string { t.Helper(); return postgres.get(t).Database(t) }, func(*store.Store) {})
 }

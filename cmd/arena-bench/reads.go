@@ -36,7 +36,8 @@ type BenchReadsCmd struct {
 func (c *BenchReadsCmd) Help() string {
 	return `Fills a database of its own with a long life of an arena, and measures how long the
 reads take that the pages make, one after another over HTTP through a whole server:
-lists of matches, a league's table, an agent's page, a match with its log.`
+lists of matches, a league's table, an agent's page, a match with its log; and the
+admin's status and the metrics, which are read again and again.`
 }
 
 // readFigures are the figures of one run.
@@ -210,9 +211,16 @@ func (c *BenchReadsCmd) read(ctx context.Context, s *benchNode, ids []string, f 
 	client := &http.Client{}
 	defer client.CloseIdleConnections()
 	get := func(path string) (body []byte, took time.Duration, err error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+path, nil)
+		address := s.URL() + path
+		if path == "" {
+			address = s.MetricsURL()
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 		if err != nil {
 			return nil, 0, err
+		}
+		if strings.HasPrefix(path, "/v1/admin/") {
+			req.Header.Set("Authorization", "Bearer "+s.admin)
 		}
 		began := time.Now()
 		resp, err := client.Do(req)
@@ -239,6 +247,10 @@ func (c *BenchReadsCmd) read(ctx context.Context, s *benchNode, ids []string, f 
 		{"matches that run", fixed("/v1/matches?status=running")},
 		{"matches of a league", fixed("/v1/leagues/" + benchSlug + "/matches")},
 		{"matches of an agent", func(i int) string { return "/v1/agents/" + agent(i) + "/matches" }},
+		{"of these, in a league", func(i int) string { return "/v1/matches?status=finished&agent=" + agent(i) + "&league=" + benchSlug }},
+		{"matches by a name", func(i int) string {
+			return "/v1/matches?status=finished&q=" + url.QueryEscape(fmt.Sprintf("agent %d", i%len(ids)))
+		}},
 		{"leagues", fixed("/v1/leagues")},
 		{"a league", fixed("/v1/leagues/" + benchSlug)},
 		{"its table", fixed("/v1/leagues/" + benchSlug + "/standings")},
@@ -253,6 +265,8 @@ func (c *BenchReadsCmd) read(ctx context.Context, s *benchNode, ids []string, f 
 		{"a match", func(i int) string { return "/v1/matches/" + match(i) }},
 		{"its events", func(i int) string { return "/v1/matches/" + match(i) + "/events" }},
 		{"its rounds", func(i int) string { return "/v1/matches/" + match(i) + "/rounds" }},
+		{"the admin's status", fixed("/v1/admin/status")},
+		{"metrics", fixed("")},
 	} {
 		cost := readCost{What: page.what}
 		var times []float64

@@ -55,7 +55,7 @@ func benchServer(ctx context.Context, database string, drivers func(map[string]e
 		database = "sqlite:" + filepath.Join(dir, "arena.db")
 	}
 	if s, err = newBenchNode(ctx, map[string]string{
-		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
+		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "127.0.0.1:0", "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
 		"ARENA_DATABASE_URL": database, "ARENA_SPECTATORS": "1000000", "ARENA_HEALTH_INTERVAL": "1h", "ARENA_AUDIT_LEAGUES": "0", "ARENA_ADMIN_TOKEN": "bench-admin-token-of-this-run",
 	}, server.Options{Drivers: drivers}, more...); err != nil {
 		return nil, nil, err

@@ -135,9 +135,9 @@ func (u *Uses) Played(ctx context.Context, league string, day, since time.Time) 
 		return p, err
 	}, `SELECT s.agent_id, count(*) FILTER (WHERE m.starts_at >= $2), COALESCE(min(m.starts_at) FILTER (WHERE m.starts_at >= $2), 0),
 			max(CASE WHEN m.finished_at > $4 THEN 0 WHEN m.finished_at > 0 THEN m.finished_at ELSE m.started_at END)
-		FROM matches m JOIN seats s ON s.match_id = m.id
-		WHERE m.league = $1 AND (m.starts_at >= $3 OR m.status IN ('scheduled', 'ready', 'running')) AND m.starts_at <= $4 AND m.status <> 'cancelled'
-		GROUP BY s.agent_id`,
+		FROM (SELECT id, starts_at, started_at, finished_at FROM matches WHERE league = $1 AND starts_at >= $3 AND starts_at <= $4 AND status <> 'cancelled' UNION
+			SELECT id, starts_at, started_at, finished_at FROM matches WHERE league || '' = $1 AND starts_at <= $4 AND status IN ('scheduled', 'ready', 'running')) m
+		CROSS JOIN seats s WHERE s.match_id = m.id GROUP BY s.agent_id`,
 		league, db.Millis(day), db.Millis(since), db.Millis(u.base.Now().Add(arena.ClockSlack)))
 	return played, u.base.Wrap(err, "read what agents of league %s have played", league)
 }

@@ -231,6 +231,7 @@ func eraseTexts(f *fixture) {
 	f.equal(m.SeedSalt, claimed.SeedSalt)
 	f.equal("salt b", claimed.Seats[1].Salt)
 	first := round(1)
+	first.Turn.State = json.RawMessage(`{"transcript":["secret a"]}`)
 	_, err = f.Matches.StartMatch(ctx, claimed.Lease, claimed.Seats, start, &first, []arena.Event{event(arena.EventMatchStarted, `{}`), roundEvent()})
 	f.ok(err)
 	thought := event(arena.EventThinking, `{"commitment":"c"}`)
@@ -252,6 +253,7 @@ func eraseTexts(f *fixture) {
 
 	f.ok(f.Matches.EraseTexts(ctx, erasure))
 	f.equal(erasure.Commitments, must(f.Matches.ErasedTexts(ctx, "m_1"))(f))
+	f.equal(json.RawMessage(nil), must(f.Matches.Rounds(ctx, "m_1"))(f)[0].Turn.State)
 	before[0].Body = json.RawMessage(`{"name":"gone"}`)
 	f.equal(before, f.log("m_1"))
 	answers[0].Body = &arena.AnswerBody{}

@@ -23,7 +23,7 @@ import (
 // on it. The store is closed when the test ends.
 func Fill(t *testing.T, url string) *store.Store {
 	t.Helper()
-	f := newFixture(t, url)
+	f := newFixture(t, url, func(*store.Store) {})
 	ctx := t.Context()
 	f.league("trivia")
 	f.league("sums")

@@ -48,11 +48,13 @@ type fixture struct {
 	t     *testing.T
 	url   string
 	clock *clock
+
+	closing func(*store.Store) // see Run
 }
 
-func newFixture(t *testing.T, url string) *fixture {
+func newFixture(t *testing.T, url string, closing func(*store.Store)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, url: url, clock: &clock{now: start}}
+	f := &fixture{t: t, url: url, clock: &clock{now: start}, closing: closing}
 	f.Store = f.another()
 	f.ok(f.Migrate(t.Context()))
 	return f
@@ -63,7 +65,10 @@ func (f *fixture) another() *store.Store {
 	f.t.Helper()
 	s, err := store.Open(f.t.Context(), f.url, store.Options{Logger: slog.New(slog.NewTextHandler(f.t.Output(), nil)), Now: f.clock.read})
 	f.ok(err)
-	f.t.Cleanup(func() { f.ok(s.Close()) })
+	f.t.Cleanup(func() {
+		f.closing(s)
+		f.ok(s.Close())
+	})
 	return s
 }
 

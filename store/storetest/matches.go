@@ -83,6 +83,8 @@ func listMatches(f *fixture) {
 		{arena.MatchFilter{League: "none"}, []string{}},
 		{arena.MatchFilter{IDs: []string{"m_1", "m_none", "m_2"}}, []string{"m_2", "m_1"}},
 		{arena.MatchFilter{IDs: []string{"m_1", "m_2"}, League: "trivia"}, []string{"m_1"}},
+		{arena.MatchFilter{IDs: []string{"m_1"}, AgentID: ids[0]}, []string{"m_1"}},
+		{arena.MatchFilter{IDs: []string{"m_1"}, Statuses: []arena.MatchStatus{arena.MatchRunning, arena.MatchFinished}}, []string{"m_1"}},
 		{arena.MatchFilter{AgentID: ids[0], OpponentID: ids[2]}, []string{"m_2"}},
 		{arena.MatchFilter{AgentID: ids[2], OpponentID: ids[0], League: "trivia"}, []string{}},
 		{arena.MatchFilter{AgentID: ids[0], OpponentID: "ag_none"}, []string{}},
@@ -96,6 +98,8 @@ func listMatches(f *fixture) {
 		{arena.MatchFilter{To: due.Add(time.Millisecond), Soonest: true}, []string{"m_1", "m_2", "m_3"}},
 		{arena.MatchFilter{From: start, AgentID: ids[0]}, []string{"m_2", "m_1"}},
 		{arena.MatchFilter{Soonest: true, Query: "c", League: "trivia"}, []string{"m_3"}},
+		{arena.MatchFilter{Soonest: true, League: "trivia", Statuses: []arena.MatchStatus{arena.MatchScheduled, arena.MatchFinished}}, []string{"m_1", "m_3"}},
+		{arena.MatchFilter{From: start, Statuses: []arena.MatchStatus{arena.MatchRunning}}, []string{"m_2"}},
 	} {
 		items, _, err := f.Matches.Matches(ctx, c.filter, arena.Page{Limit: 10})
 		f.ok(err)

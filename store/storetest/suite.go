@@ -1,10 +1,14 @@
 package storetest
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/agora-arena/arena/store"
+)
 
 // Run runs the suite. url makes a database for one test: every test has its
-// own and they run in parallel.
-func Run(t *testing.T, url func(t *testing.T) string) {
+// own and they run in parallel. closing is called with each store before it is closed.
+func Run(t *testing.T, url func(t *testing.T) string, closing func(*store.Store)) {
 	t.Helper()
 	for name, test := range map[string]func(*fixture){
 		"CreateOwner":                          createOwner,
@@ -145,7 +149,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(newFixture(t, url(t)))
+			test(newFixture(t, url(t), closing))
 		})
 	}
 }

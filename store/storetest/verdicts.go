@@ -264,6 +264,24 @@ func rebuild(f *fixture) {
 	}
 	table2, _ = state()
 	f.equal(table, table2)
+
+	// More than one page, in which the winner of an early match gains more than the other loses.
+	for i := range 65 {
+		f.settle(f.begin(fmt.Sprintf("m_1%02d", i), "trivia", ids[i%3], ids[(i+1)%3]), start.Add(time.Hour))
+	}
+	summary = must(f.Ratings.Settled(ctx, "trivia"))(f)
+	f.equal(arena.SettledMatches{Matches: 70, Rounds: summary.Rounds, Last: 71, First: start, Till: start.Add(time.Hour)}, summary)
+	more := func(m arena.Match, _ []arena.Answer, before map[string]arena.Rating) []arena.RatingChange {
+		changes := moves(m)(before)
+		if m.ID == "m_1" {
+			changes[0].Delta += 1_000
+			changes[0].After += 1_000
+		}
+		return changes
+	}
+	must(f.Ratings.RebuildRatings(ctx, "trivia", more))(f)
+	reports := must(f.Ratings.CheckRatings(ctx))(f)
+	f.equal(arena.MilliElo(1_000), reports[1].Drift)
 }
 
 // eraseReasons: judges may quote what is erased, in the round in which it was said

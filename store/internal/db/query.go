@@ -101,6 +101,16 @@ func In[T ~string](c *Clauses, column string, items []T) {
 	c.Conditions = append(c.Conditions, column+" IN ("+strings.Join(marks, ", ")+")")
 }
 
+// InAny adds the condition that column is what one of some queries returns. Their
+// placeholders are among c.Args, and each has an order and a limit of its own, so that
+// an index of its own serves it.
+func (c *Clauses) InAny(column string, queries ...string) {
+	for i, query := range queries {
+		queries[i] = "SELECT * FROM (" + query + ") AS q" + strconv.Itoa(i)
+	}
+	c.Conditions = append(c.Conditions, column+" IN ("+strings.Join(queries, " UNION ALL ")+")")
+}
+
 // Where returns " WHERE …", or "" without conditions.
 func (c *Clauses) Where() string {
 	if len(c.Conditions) == 0 {
