@@ -70,7 +70,7 @@ func For(ctx context.Context, l Library, s arena.Settings) (Game, error) {
 		if v := r.Info().Version; s.Game.Version != "" && s.Game.Version != v {
 			return nil, fmt.Errorf("the game %s has version %s now, the match has %s", s.Game.Name, v, s.Game.Version)
 		}
-		return series{&remembering{Rules: r}}, nil
+		return newSeries(&remembering{Rules: r}), nil
 	case s.Debate != nil:
 		return debate{}, nil
 	case s.Format == arena.FormatElimination:

@@ -3,7 +3,9 @@ package game
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/agora-arena/arena/league/game/rules"
@@ -81,4 +83,26 @@ func (r *remembering) at(st rules.State) *remembering {
 		r.state, r.position, r.moves = bytes.Clone(st), nil, map[said]parsed{}
 	}
 	return r
+}
+
+// lastState caches what the last state of a series says: a turn is opened, its replies
+// are checked, and it is closed, on one state.
+type lastState struct {
+	mu      sync.Mutex
+	raw     State
+	decoded progress
+}
+
+// decode returns what a state says.
+func (l *lastState) decode(raw State) (progress, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.raw == nil || !bytes.Equal(raw, l.raw) {
+		var s progress
+		if err := json.Unmarshal(raw, &s); err != nil {
+			return s, fmt.Errorf("decode the state of a series: %w", err)
+		}
+		l.raw, l.decoded = bytes.Clone(raw), s
+	}
+	return l.decoded.copy(), nil
 }

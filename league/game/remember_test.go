@@ -102,3 +102,25 @@ func TestRemembering_Parse(t *testing.T) {
 		t.Errorf("%d calls, want 8", inner.parses)
 	}
 }
+
+// What a caller does with a state does not change what the next one gets.
+func TestLastState(t *testing.T) {
+	t.Parallel()
+	const raw = `{"game":1,"turn":2,"state":{},"moved":[false,false],"banks":[7,8],"moves":[{"player":0,"move":"a"}],"first":0,` +
+		`"missed":["timeout",""],"ended":[{"end":"played_out","order":[1,2],"points":[1000,0],"causes":["",""],"moves":[{"player":1,"move":"b"}]}]}`
+	var l lastState
+	for range 2 {
+		s, err := l.decode(State(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.encode(); err != nil || string(got) != raw {
+			t.Errorf("%s, %v", got, err)
+		}
+		s.Moved[0], s.Banks[1], s.Missed[0], s.Ended[0].Moves = true, 0, "", nil
+		s.Moves[0].Move = "c"
+	}
+	if _, err := l.decode(State(`{`)); err == nil {
+		t.Error("half an object was decoded")
+	}
+}

@@ -25,7 +25,12 @@ const maxListed = 12
 // series plays the turn-based games of a match one after the other. The seats
 // change places after each (docs/games.md). A round of the match is a turn of a
 // game: only the players who act are asked.
-type series struct{ rules rules.Rules }
+type series struct {
+	rules rules.Rules
+	last  *lastState
+}
+
+func newSeries(r rules.Rules) series { return series{r, &lastState{}} }
 
 // progress is the state of a series.
 type progress struct {
@@ -55,10 +60,17 @@ type ended struct {
 func (s progress) player(seat, n int) int { return (seat + s.Game) % n }
 func (s progress) seat(player, n int) int { return ((player-s.Game)%n + n) % n }
 
+// copy returns a copy that may change without s.
+func (s progress) copy() progress {
+	s.Moved, s.Banks, s.Moves = slices.Clone(s.Moved), slices.Clone(s.Banks), slices.Clone(s.Moves)
+	s.Missed, s.Ended = slices.Clone(s.Missed), slices.Clone(s.Ended)
+	return s
+}
+
 // progressOf returns the state of a position.
-func progressOf(p Position) (s progress, err error) {
-	if err := json.Unmarshal(p.State, &s); err != nil {
-		return s, fmt.Errorf("decode the state of a series: %w", err)
+func (g series) progressOf(p Position) (s progress, err error) {
+	if s, err = g.last.decode(p.State); err != nil {
+		return s, err
 	}
 	if n := len(p.Seats); n == 0 || len(s.Moved) != n || len(s.Banks) != n {
 		return s, fmt.Errorf("the state of a series has %d seats, the match %d", len(s.Moved), n)
@@ -121,7 +133,7 @@ func dealSeed(seed uint64, deal int) uint64 {
 // Over reports whether all games are over, or only one agent is left. Then the
 // match is void if one of those who left had not moved.
 func (g series) Over(p Position) (End, error) {
-	s, err := progressOf(p)
+	s, err := g.progressOf(p)
 	if err != nil {
 		return End{}, err
 	}
@@ -169,7 +181,7 @@ func (s progress) records(p Position) (records []arena.GameRecord) {
 
 // Turn returns the observations of the players who act.
 func (g series) Turn(ctx context.Context, p Position) (arena.Turn, error) {
-	s, err := progressOf(p)
+	s, err := g.progressOf(p)
 	if err != nil {
 		return arena.Turn{}, err
 	}
@@ -214,7 +226,7 @@ func (series) Closing(arena.Settings) Closing { return Decides }
 // Check returns why the rules refuse a move, with the legal moves where they are
 // few.
 func (g series) Check(ctx context.Context, p Position, r Reply) (string, error) {
-	s, err := progressOf(p)
+	s, err := g.progressOf(p)
 	if err != nil {
 		return "", err
 	}
@@ -257,7 +269,7 @@ func (series) Ask(context.Context, Position, []Reply) (*Question, error) {
 // Close plays the moves of a turn. A seat without a legal one plays the default
 // move of the game, or loses the game if there is none.
 func (g series) Close(ctx context.Context, p Position, replies []Reply, _ *arena.Verdict) (Result, error) {
-	s, err := progressOf(p)
+	s, err := g.progressOf(p)
 	if err != nil {
 		return Result{}, err
 	}

@@ -31,7 +31,7 @@ func Verify(ctx context.Context, l Library, r record.Record) (rounds int, err er
 	if err := playable(r, *spec, found.Info()); err != nil {
 		return 0, err
 	}
-	v := verifier{r: r, g: series{found}, points: make([]arena.Points, len(r.Seats))}
+	v := verifier{r: r, g: newSeries(found), points: make([]arena.Points, len(r.Seats))}
 	if err := v.readLog(); err != nil {
 		return 0, err
 	}
