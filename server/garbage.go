@@ -13,12 +13,23 @@ import (
 // few dozen answers, which takes a tenth of its time.
 const spareGarbage = 32 << 20
 
+// startPercent is GOGC while a node starts. The garbage of a start lies between what
+// stays and keeps its pages from the system: with 100 an idle node holds 3 MB more.
+const startPercent = 20
+
+// TuneStart lets little garbage gather until TuneCollector is called, unless the
+// operator has set GOGC.
+func TuneStart() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(startPercent)
+	}
+}
+
 // TuneCollector applies spareGarbage from the next collection on, unless the
-// operator has set GOGC. It is for when a node has started: the garbage of a start
-// would lie between what stays, and keep its pages from the system.
+// operator has set GOGC. It is for when a node has started.
 func TuneCollector() {
 	if os.Getenv("GOGC") == "" {
-		afterCollection(100)
+		afterCollection(0)
 	}
 }
 

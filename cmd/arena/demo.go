@@ -86,6 +86,7 @@ func (c *DemoCmd) Run(app *App) (err error) {
 	if c.Verbose {
 		log = app.Logger(cfg)
 	}
+	server.TuneStart()
 	s, err := server.New(app.Ctx, cfg, log, server.Options{
 		Version:    readBuildInfo().Version,
 		NoLimits:   true, // everything comes from one address here

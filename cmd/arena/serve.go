@@ -38,6 +38,7 @@ streams so that spectators reconnect. A second signal ends the process at once.`
 
 // Run serves until a signal comes.
 func (c *ServeCmd) Run(app *App) error {
+	server.TuneStart()
 	cfg, err := c.Load(app)
 	if err != nil {
 		return err
