@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -166,58 +163,4 @@ func cpuIn(span time.Duration) time.Duration {
 	before := cpuTime()
 	time.Sleep(span)
 	return cpuTime() - before
-}
-
-// crowdPoll is an agent of the crowd that polls for tasks.
-type crowdPoll struct {
-	Path  string `json:"path"`
-	Token string `json:"token"`
-}
-
-// poll lets agents poll until the process ends, and returns when all have begun.
-func (a *audience) poll(ctx context.Context, o crowdOrder) error {
-	u, err := url.Parse(o.URL)
-	if err != nil {
-		return fmt.Errorf("address: %w", err)
-	}
-	for _, p := range o.Polls {
-		request := "GET /" + p.Path + " HTTP/1.1\r\nHost: " + u.Host + "\r\nAuthorization: Bearer " + p.Token + "\r\n\r\n"
-		conn, err := beginPoll(ctx, u.Host, request)
-		if err != nil {
-			return err
-		}
-		go func() {
-			for err == nil {
-				a.endPoll(conn)
-				conn, err = beginPoll(ctx, u.Host, request)
-			}
-			a.wrong.Add(1)
-		}()
-		time.Sleep(o.Every) // those of an arena are spread
-	}
-	return nil
-}
-
-func beginPoll(ctx context.Context, host, request string) (net.Conn, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", host)
-	if err != nil {
-		return nil, fmt.Errorf("dial: %w", err)
-	}
-	if _, err := io.WriteString(conn, request); err != nil {
-		return nil, errors.Join(fmt.Errorf("poll: %w", err), conn.Close())
-	}
-	return conn, nil
-}
-
-// endPoll waits for the answer to a poll and counts it.
-func (a *audience) endPoll(conn net.Conn) {
-	var status [len("HTTP/1.1 204")]byte
-	_, err := io.ReadFull(bufio.NewReaderSize(conn, 512), status[:])
-	count := &a.events
-	if err != nil || string(status[:]) != "HTTP/1.1 204" {
-		count = &a.wrong
-	}
-	count.Add(1)
-	_ = conn.Close() // the answer has no body
 }
