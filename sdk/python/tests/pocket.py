@@ -177,7 +177,7 @@ class Arena:
                     self.answers.append((answer[1], body))
                 self.grown.notify_all()
             request.reply(*(refusal or (202, b"{}")))
-        elif request.path == "/v1/agents/ag_test/tasks?wait=30":
+        elif request.path == "/v1/agents/ag_test/tasks?wait=50":
             with self.grown:
                 self.polls += 1
                 self.grown.notify_all()

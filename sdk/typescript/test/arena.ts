@@ -157,7 +157,7 @@ export class Arena {
       this.#grown.emit('grown');
       return reply(refusal ?? { status: 202, body: '{}' });
     }
-    if (request.url !== '/v1/agents/ag_test/tasks?wait=30') return reply({ status: 404, body: '{}' });
+    if (request.url !== '/v1/agents/ag_test/tasks?wait=50') return reply({ status: 404, body: '{}' });
     this.polls++;
     this.#grown.emit('grown');
     const gone = once(response, 'close').then(() => this.#grown.emit('grown'));

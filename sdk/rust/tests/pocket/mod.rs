@@ -112,7 +112,7 @@ impl Arena {
                 (200, json!({"health": {"max_concurrent": self.registered.load(Ordering::SeqCst)}}).to_string())
             }
             ("GET", None) => (200, r#"{"agent_id":"ag_test","owner_id":"ow_test","scope":"agent"}"#.into()),
-            ("GET", Some("?wait=30")) => {
+            ("GET", Some("?wait=50")) => {
                 pull.polls += 1;
                 self.changed.notify_all();
                 pull = self.changed.wait_while(pull, |p| p.deliveries.is_empty() && !p.ended).unwrap();
