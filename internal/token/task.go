@@ -41,7 +41,7 @@ type claims struct {
 // Sign returns a task token. c needs AgentID, MatchID and ExpiresAt. An
 // empty ID is generated, and a zero IssuedAt is set to now. The claim iat is leeway
 // earlier, because many libraries refuse a token of a second from now and clocks
-// differ by more. Times are truncated to whole seconds. Sign returns an error for claims that Verify would reject.
+// differ by more; the SDKs add it to compute the time that is left. Times are truncated to whole seconds. Sign returns an error for claims that Verify would reject.
 func (k *Keys) Sign(c arena.TaskClaims) (string, error) {
 	now := k.now()
 	if c.IssuedAt.IsZero() {

@@ -15,7 +15,7 @@ func (d *Driver) Profile() protocol.Profile {
 		Name: arena.ProtocolAAP,
 		Health: protocol.HealthProfile{
 			Title: "the agent polls for tasks", Sent: "nothing: polls stand for health checks",
-			Cure: "Poll GET {issuer}/v1/agents/{agent}/tasks?wait=30 with the agent key, and again after each answer and each 204.",
+			Cure: "Poll GET {issuer}/v1/agents/{agent}/tasks?wait=50 with the agent key, and again after each answer and each 204.",
 		},
 		Clauses: protocol.Clauses{
 			Health: section + "; rules, 4", Request: "AAP 1; rules, 2", Reply: "AAP 2; rules, 3", Errors: "AAP 6; rules, 3", Method: section,

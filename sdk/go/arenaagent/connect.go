@@ -25,7 +25,7 @@ import (
 var ErrAgentKey = errors.New("the arena does not accept the agent key: it is wrong or was revoked")
 
 const (
-	pollWait     = 30 * time.Second // of one long poll
+	pollWait     = 50 * time.Second // of one long poll; proxies cut idle requests at 60
 	pollSlack    = 15 * time.Second // for its connection and its reply
 	shortPoll    = time.Second      // a poll without a task that took less counts as a failure
 	callTime     = 10 * time.Second // for any other request

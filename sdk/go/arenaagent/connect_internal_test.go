@@ -52,16 +52,16 @@ func TestRetryAfter(t *testing.T) {
 // A late delivery leaves only the time up to the deadline.
 func TestTask_times_late(t *testing.T) {
 	t.Parallel()
-	issued := time.Date(2026, 11, 21, 12, 0, 7, 0, time.UTC) // of a token made at 7.9 s
-	task := Task{TimeLimit: 10 * time.Second, Deadline: issued.Add(3 * time.Second), Claims: Claims{IssuedAt: issued, BodyHash: "hash"}}
+	made := time.Date(2026, 11, 21, 12, 0, 7, 0, time.UTC) // the whole second of a token made at 7.9 s
+	task := Task{TimeLimit: 10 * time.Second, Deadline: made.Add(3 * time.Second), Claims: Claims{IssuedAt: made.Add(-5 * time.Second), BodyHash: "hash"}}
 	for name, test := range map[string]struct {
 		arrived time.Time
 		wait    time.Duration
 	}{
 		"no clock":      {time.Time{}, 2900 * time.Millisecond},
-		"equal clocks":  {issued.Add(900 * time.Millisecond), 2 * time.Second},
-		"clock ahead":   {issued.Add(time.Minute), 2900 * time.Millisecond},
-		"clock is late": {issued.Add(-time.Minute), 2900 * time.Millisecond},
+		"equal clocks":  {made.Add(900 * time.Millisecond), 2 * time.Second},
+		"clock ahead":   {made.Add(time.Minute), 2900 * time.Millisecond},
+		"clock is late": {made.Add(-time.Minute), 2900 * time.Millisecond},
 	} {
 		if _, wait := task.times(test.arrived); wait != test.wait {
 			t.Errorf("%s: waits %s, want %s", name, wait, test.wait)

@@ -244,30 +244,31 @@ func TestAgent_refused_move(t *testing.T) {
 
 func TestTask_times(t *testing.T) {
 	t.Parallel()
-	issued := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	made := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	issued := made.Add(-5 * time.Second) // iat of a token made then
 	for name, test := range map[string]struct {
 		limit, left, work, wait time.Duration
 	}{
 		"no deadline":       {30 * time.Second, 0, 29800 * time.Millisecond, 29900 * time.Millisecond},
 		"more than allowed": {30 * time.Second, time.Minute, 29800 * time.Millisecond, 29900 * time.Millisecond},
 		"the whole limit":   {30 * time.Second, 30 * time.Second, 29800 * time.Millisecond, 29900 * time.Millisecond},
-		"a second attempt":  {30 * time.Second, 10 * time.Second, 9800 * time.Millisecond, 9900 * time.Millisecond},
+		"a second attempt":  {20 * time.Second, 3 * time.Second, 2800 * time.Millisecond, 2900 * time.Millisecond},
 		"a short round":     {time.Second, time.Second, 900 * time.Millisecond, 950 * time.Millisecond},
 	} {
 		task := Task{TimeLimit: test.limit, Claims: Claims{IssuedAt: issued, BodyHash: "hash"}}
 		if test.left > 0 {
-			task.Deadline = issued.Add(test.left)
+			task.Deadline = made.Add(test.left)
 		}
 		if work, wait := task.times(time.Time{}); work != test.work || wait != test.wait {
 			t.Errorf("%s: %s and %s, want %s and %s", name, work, wait, test.work, test.wait)
 		}
 	}
-	task := Task{TimeLimit: 30 * time.Second, Deadline: issued.Add(time.Minute), Claims: Claims{IssuedAt: issued, BodyHash: "hash"}, Observation: []byte("{}")}
+	task := Task{TimeLimit: 30 * time.Second, Deadline: made.Add(time.Minute), Claims: Claims{IssuedAt: issued, BodyHash: "hash"}, Observation: []byte("{}")}
 	if work, wait := task.times(time.Time{}); work != 59800*time.Millisecond || wait != 59900*time.Millisecond {
 		t.Errorf("a time bank in a game: %s and %s", work, wait)
 	}
-	task.Claims = Claims{IssuedAt: issued.Add(-5 * time.Minute)} // of a match
-	if work, wait := task.times(issued.Add(10 * time.Second)); work != 49800*time.Millisecond || wait != 49900*time.Millisecond {
+	task.Claims = Claims{IssuedAt: made.Add(-5 * time.Minute)} // of a match
+	if work, wait := task.times(made.Add(10 * time.Second)); work != 49800*time.Millisecond || wait != 49900*time.Millisecond {
 		t.Errorf("a time bank under the token of a match: %s and %s", work, wait)
 	}
 }

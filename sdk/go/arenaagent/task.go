@@ -98,6 +98,11 @@ type taskWire struct {
 // maxTimeLimit keeps a hostile number from becoming a nonsensical duration.
 const maxTimeLimit = 24 * time.Hour
 
+// backdating is the time between the iat of a token and the second in which the
+// arena made it. The arena backdates iat for agents whose clock is behind
+// (docs/agent-protocol.md, "The token").
+const backdating = 5 * time.Second
+
 // sameClock is the longest time between the whole second of a token and its
 // arrival at which the two clocks count as equal.
 const sameClock = 1250 * time.Millisecond
@@ -181,16 +186,17 @@ func (t *Task) key() string {
 // kept back for the way of the reply. In a game the deadline may lie beyond the
 // limit: it includes the time bank of the agent.
 //
-// IssuedAt has whole seconds. The agent's own clock refines it, unless that clock
+// That time has whole seconds. The agent's own clock refines it, unless that clock
 // differs from the arena's. The token of a match is older than the task: then the
 // agent's own clock alone counts.
 func (t *Task) times(arrived time.Time) (work, wait time.Duration) {
 	left := t.TimeLimit
-	if issued := t.Claims.IssuedAt; !t.Deadline.IsZero() && !issued.IsZero() {
-		if d := arrived.Sub(issued); t.Claims.ofMatch() || d >= 0 && d < sameClock {
-			issued = arrived
+	if !t.Deadline.IsZero() && !t.Claims.IssuedAt.IsZero() {
+		made := t.Claims.IssuedAt.Add(backdating)
+		if d := arrived.Sub(made); t.Claims.ofMatch() || d >= 0 && d < sameClock {
+			made = arrived
 		}
-		if d := t.Deadline.Sub(issued); d > 0 && (d < left || t.Observation != nil) {
+		if d := t.Deadline.Sub(made); d > 0 && (d < left || t.Observation != nil) {
 			left = min(d, maxTimeLimit)
 		}
 	}

@@ -20,7 +20,7 @@ from .context import Handler
 from .errors import Refused
 from .server import SHUTDOWN_TIME, interrupted
 
-WAIT = 30  # seconds for a task, per poll
+WAIT = 50  # seconds for a task, per poll; proxies cut idle requests at 60
 POLL_TIME = WAIT + 15.0
 REQUEST_TIME = 10.0
 EMPTY_POLL_TIME = 0.5  # between polls that return nothing at once

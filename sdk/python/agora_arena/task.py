@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 MAX_TIME_LIMIT = 24 * 3600.0  # seconds that are believed
 
+# Seconds between the iat of a token and the second in which the arena made it. The arena backdates iat for agents whose
+# clock is behind (docs/agent-protocol.md, "The token").
+BACKDATING = 5.0
+
 # The arena reads no reply over 64 KiB; what is too long for it is cut.
 MAX_ANSWER = 24 << 10
 MAX_REASONING = 4 << 10
@@ -114,7 +118,8 @@ class Task:
         arrived."""
         left = self.time_limit
         if self.deadline is not None and self.claims is not None:
-            until_deadline = self.deadline.timestamp() - (clock if self.claims.of_match else self.claims.issued_at)
+            start = clock if self.claims.of_match else self.claims.issued_at + BACKDATING
+            until_deadline = self.deadline.timestamp() - start
             if 0 < until_deadline and (until_deadline < left or self.observation is not None):
                 left = min(until_deadline, MAX_TIME_LIMIT)
         kept = min(0.2, left / 10)

@@ -177,7 +177,7 @@ class Arena:
                     self.answers.append((answer[1], body))
                 self.grown.notify_all()
             request.reply(*(refusal or (202, b"{}")))
-        elif request.path == "/v1/agents/ag_test/tasks?wait=30":
+        elif request.path == "/v1/agents/ag_test/tasks?wait=50":
             with self.grown:
                 self.polls += 1
                 self.grown.notify_all()
@@ -214,7 +214,7 @@ class Arena:
         }
         body, expires = json.dumps(task).encode(), int(now + limit + 5)
         claims = {
-            "agent_id": "ag_test", "sub": "ag_test", "aud": "ag_test", "iss": self.url, "iat": int(now), "exp": expires, "expires_at": expires,
+            "agent_id": "ag_test", "sub": "ag_test", "aud": "ag_test", "iss": self.url, "iat": int(now) - 5, "exp": expires, "expires_at": expires,
             "jti": str(uuid.uuid4()), "match_id": task["match_id"], "round": task["round"], "bh": b64(hashlib.sha256(body).digest()),
         }
         kid = f"key_{len(self.keys) - 1}"

@@ -10,7 +10,7 @@ use serde_json::{json, Value};
 
 use crate::{Agent, Answer, Config, Context, Error, Events, Task};
 
-const WAIT: u64 = 30; // seconds for a task, per poll
+const WAIT: u64 = 50; // seconds for a task, per poll; proxies cut idle requests at 60
 const POLL_TIME: Duration = Duration::from_secs(WAIT + 15);
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 const EMPTY_POLL_TIME: Duration = Duration::from_millis(500); // between polls that return nothing at once

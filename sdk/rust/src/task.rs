@@ -7,6 +7,10 @@ use crate::{time, Claims};
 
 const MAX_TIME_LIMIT: f64 = 24.0 * 3600.0; // seconds that are believed
 
+/// The time between the iat of a token and the second in which the arena made it. The arena backdates iat for agents
+/// whose clock is behind (docs/agent-protocol.md, "The token").
+const BACKDATING: Duration = Duration::from_secs(5);
+
 // The arena reads no reply over 64 KiB; what is too long for it is cut.
 const MAX_ANSWER: usize = 24 << 10;
 const MAX_REASONING: usize = 4 << 10;
@@ -206,8 +210,8 @@ impl Task {
     pub(crate) fn times(&self, clock: SystemTime) -> (Duration, Duration) {
         let mut left = self.time_limit;
         if let (Some(deadline), Some(claims)) = (self.deadline, &self.claims) {
-            let from = if claims.of_match() { clock } else { claims.issued_at };
-            if let Ok(until_deadline) = deadline.duration_since(from) {
+            let start = if claims.of_match() { clock } else { claims.issued_at + BACKDATING };
+            if let Ok(until_deadline) = deadline.duration_since(start) {
                 if until_deadline < left || self.observation.is_some() {
                     left = until_deadline.min(Duration::from_secs_f64(MAX_TIME_LIMIT));
                 }
@@ -259,5 +263,64 @@ impl<'a> Members<'a> {
 
     fn texts(&self, name: &str) -> Result<Option<Vec<String>>, String> {
         self.get(name, |v| v.as_array()?.iter().map(|item| item.as_str().map(String::from)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+    use serde_json::json;
+
+    use super::{Claims, Task};
+
+    /// When the arena made the token.
+    const MADE: Duration = Duration::from_secs(1_795_000_000);
+
+    /// A task of which `left` milliseconds are left when its token is made.
+    fn task(limit: u64, left: Option<u64>, issued_at: SystemTime) -> Task {
+        Task {
+            time_limit: Duration::from_millis(limit),
+            deadline: left.map(|left| UNIX_EPOCH + MADE + Duration::from_millis(left)),
+            claims: Some(Claims {
+                id: "jt_1".into(),
+                agent_id: "ag_1".into(),
+                match_id: "m_1".into(),
+                round: 1,
+                body_hash: "hash".into(),
+                issued_at,
+                expires_at: UNIX_EPOCH + MADE + Duration::from_secs(60),
+            }),
+            ..Task::default()
+        }
+    }
+
+    fn times(task: &Task, clock: SystemTime) -> (u128, u128) {
+        let (work, wait) = task.times(clock);
+        (work.as_millis(), wait.as_millis())
+    }
+
+    #[test]
+    fn the_time_left_counts_from_the_making_of_the_token() {
+        let issued_at = UNIX_EPOCH + MADE - Duration::from_secs(5);
+        for (name, limit, left, want) in [
+            ("no deadline", 20_000, None, (19_800, 19_900)),
+            ("more than the limit", 20_000, Some(60_000), (19_800, 19_900)),
+            ("the whole limit", 20_000, Some(20_000), (19_800, 19_900)),
+            ("a second attempt", 20_000, Some(3_000), (2_800, 2_900)),
+            ("a short round", 1_000, Some(1_000), (900, 950)),
+        ] {
+            assert_eq!(times(&task(limit, left, issued_at), UNIX_EPOCH), want, "{name}");
+        }
+        let game = Task { observation: Some(json!({})), ..task(20_000, Some(60_000), issued_at) };
+        assert_eq!(times(&game, UNIX_EPOCH), (59_800, 59_900), "a game with a time bank");
+    }
+
+    #[test]
+    fn the_token_of_a_match_leaves_the_time_to_the_clock_of_the_agent() {
+        let mut game = task(20_000, Some(60_000), UNIX_EPOCH + MADE - Duration::from_secs(300));
+        game.observation = Some(json!({}));
+        game.claims.as_mut().unwrap().body_hash = String::new();
+        assert_eq!(times(&game, UNIX_EPOCH + MADE + Duration::from_secs(10)), (49_800, 49_900));
     }
 }

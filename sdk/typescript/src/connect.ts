@@ -13,7 +13,7 @@ export interface ConnectOptions extends Pick<Config, 'agentId' | 'issuer' | 'eve
   signal?: AbortSignal;
 }
 
-const waitSeconds = 30; // for a task, per poll
+const waitSeconds = 50; // for a task, per poll; proxies cut idle requests at 60
 const pollMs = (waitSeconds + 15) * 1000;
 const requestMs = 10_000;
 const emptyPollMs = 500; // minimum time between polls that return nothing

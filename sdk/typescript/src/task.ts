@@ -83,6 +83,10 @@ export interface Answer {
 // The longest time limit that is believed.
 const maxTimeLimitSeconds = 24 * 3600;
 
+// The time between the iat of a token and the second in which the arena made it. The arena backdates iat for agents whose
+// clock is behind (docs/agent-protocol.md, "The token").
+const backdatingMs = 5000;
+
 type Members = Record<string, unknown>;
 
 /** Reads the body of a task POST. It throws when the body is not a task. */
@@ -184,7 +188,8 @@ export function keyOf(t: Task): string {
 export function timesOf(t: Task, clock = 0): { work: number; wait: number } {
   let left = t.timeLimitMs;
   if (t.deadline !== null && t.claims !== null) {
-    const untilDeadline = t.deadline.getTime() - (isOfMatch(t.claims) ? clock : t.claims.issuedAt.getTime());
+    const start = isOfMatch(t.claims) ? clock : t.claims.issuedAt.getTime() + backdatingMs;
+    const untilDeadline = t.deadline.getTime() - start;
     if (untilDeadline > 0 && (untilDeadline < left || t.observation !== null)) left = Math.min(untilDeadline, maxTimeLimitSeconds * 1000);
   }
   const kept = Math.min(200, left / 10);

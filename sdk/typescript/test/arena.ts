@@ -157,7 +157,7 @@ export class Arena {
       this.#grown.emit('grown');
       return reply(refusal ?? { status: 202, body: '{}' });
     }
-    if (request.url !== '/v1/agents/ag_test/tasks?wait=30') return reply({ status: 404, body: '{}' });
+    if (request.url !== '/v1/agents/ag_test/tasks?wait=50') return reply({ status: 404, body: '{}' });
     this.polls++;
     this.#grown.emit('grown');
     const gone = once(response, 'close').then(() => this.#grown.emit('grown'));
@@ -190,7 +190,7 @@ export class Arena {
       agent_id: 'ag_test', match_id, expires_at: expires, round, bh: createHash('sha256').update(body).digest('base64url'),
     })
       .setProtectedHeader({ alg: 'ES256', kid, typ: 'aap-task+jwt' })
-      .setIssuer(this.url).setSubject('ag_test').setAudience('ag_test').setIssuedAt(Math.floor(now / 1000))
+      .setIssuer(this.url).setSubject('ag_test').setAudience('ag_test').setIssuedAt(Math.floor(now / 1000) - 5)
       .setExpirationTime(expires).setJti(randomUUID()).sign(key);
     return { body, token };
   }

@@ -259,9 +259,9 @@ func (a *Arena) Make(task Task) (body []byte, token string, err error) {
 		return body, *task.Bearer, nil
 	}
 	sum := sha256.Sum256(body)
-	expires := now.Add(limit + 5*time.Second).Unix()
+	issued, expires := now.Add(-5*time.Second).Unix(), now.Add(limit+5*time.Second).Unix() // like the arena, for clocks that are behind or ahead
 	claims := jwt.MapClaims{
-		"agent_id": agent, "sub": agent, "aud": agent, "match_id": match, "iss": a.URL(), "iat": now.Unix(), "exp": expires,
+		"agent_id": agent, "sub": agent, "aud": agent, "match_id": match, "iss": a.URL(), "iat": issued, "exp": expires,
 		"expires_at": expires, "jti": rand.Text(), "round": round, "bh": base64.RawURLEncoding.EncodeToString(sum[:]),
 	}
 	change(claims, task.Claims)

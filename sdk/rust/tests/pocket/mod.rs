@@ -112,7 +112,7 @@ impl Arena {
                 (200, json!({"health": {"max_concurrent": self.registered.load(Ordering::SeqCst)}}).to_string())
             }
             ("GET", None) => (200, r#"{"agent_id":"ag_test","owner_id":"ow_test","scope":"agent"}"#.into()),
-            ("GET", Some("?wait=30")) => {
+            ("GET", Some("?wait=50")) => {
                 pull.polls += 1;
                 self.changed.notify_all();
                 pull = self.changed.wait_while(pull, |p| p.deliveries.is_empty() && !p.ended).unwrap();
@@ -206,7 +206,7 @@ impl Arena {
         let keys = self.keys.lock().unwrap();
         let header = json!({"alg": "EdDSA", "kid": format!("key_{}", keys.len() - 1), "typ": "aap-task+jwt"});
         let claims = json!({
-            "agent_id": "ag_test", "sub": "ag_test", "aud": "ag_test", "iss": self.url, "iat": now, "exp": now + 15, "expires_at": now + 15,
+            "agent_id": "ag_test", "sub": "ag_test", "aud": "ag_test", "iss": self.url, "iat": now - 5, "exp": now + 15, "expires_at": now + 15,
             "jti": "jt_test", "match_id": task["match_id"], "round": task["round"],
             "bh": base64url::encode(ring::digest::digest(&ring::digest::SHA256, body.as_bytes()).as_ref()),
         });
