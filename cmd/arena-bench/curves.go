@@ -125,7 +125,7 @@ func (c *BenchCurvesCmd) Run(app *App) error {
 
 // The picture in pixels, and the plot in it.
 const (
-	curveWidth, curveHeight                  = 720, 300
+	curveWidth, curveHeight                  = 780, 300
 	plotLeft, plotRight, plotTop, plotBottom = 64, 560, 48, 244
 )
 
