@@ -49,7 +49,7 @@ func (c *BenchPollsCmd) Run(app *App) (err error) {
 	if c.Wait < time.Second || c.Wait > time.Minute {
 		return fmt.Errorf("a wait of %s: want 1s to 60s", c.Wait)
 	}
-	if err := allowFiles(uint64(2*c.Agents + 500)); err != nil { //nolint:gosec // G115: at most 20,500
+	if err := allowFiles(uint64(2*c.Agents + 500)); err != nil {
 		return err
 	}
 	f := pollFigures{Agents: c.Agents}
@@ -103,7 +103,9 @@ func (c *BenchPollsCmd) bare(app *App) (cost pollCost, err error) {
 	go func() { served <- server.Serve(l) }()
 	cost, err = c.measure(app, "http://"+l.Addr().String(), make([]crowdPoll, c.Agents))
 	err = errors.Join(err, server.Close())
-	<-served // ErrServerClosed
+	if failed := <-served; !errors.Is(failed, http.ErrServerClosed) {
+		err = errors.Join(err, failed)
+	}
 	return cost, err
 }
 
