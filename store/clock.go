@@ -87,8 +87,8 @@ func (s *Store) mendLeases(ctx context.Context) (n int, err error) {
 		return 0, err
 	}
 	err = s.writeAlone(ctx, claimLock, func(ctx context.Context, tx *db.Tx) error {
-		changed, err := db.Exec(ctx, tx, `UPDATE matches SET leased_until = `+s.d.Clock+` + $1 WHERE id IN (SELECT m.id FROM matches m
-			WHERE m.status = 'running' AND m.leased_until > `+s.d.Clock+` + $2 ORDER BY m.id`+s.d.LockFree()+`)`, full, most)
+		changed, err := db.Exec(ctx, tx, `UPDATE matches SET leased_until = `+s.d.Clock+` + $2 WHERE id IN (`+
+			lockedOnce(`SELECT m.id FROM matches m`+where+` ORDER BY m.id`+s.d.LockFree())+`)`, most, full)
 		n = int(changed)
 		return err
 	})

@@ -73,27 +73,32 @@ func (s *Matches) ClaimMatches(ctx context.Context, node string, ttl time.Durati
 			}
 		}
 		for _, l := range ended {
-			if err := s.claim(ctx, tx, l.match, node, ttl); err != nil {
+			if _, err := s.claim(ctx, tx, l.match, node, ttl, ""); err != nil {
 				return err
 			}
 			ids = append(ids, l.match)
 		}
 		for len(ids) < limit {
-			id, err := db.One(ctx, tx, db.ScanText, `SELECT m.id FROM matches m WHERE m.status IN ('scheduled', 'ready')
-				AND m.starts_at <= `+s.d.Clock+` AND NOT `+blocked+` ORDER BY m.starts_at, m.id LIMIT 1`+s.d.LockFree())
-			if errors.Is(err, sql.ErrNoRows) {
+			free, err := db.All(ctx, tx, db.ScanText, `SELECT m.id FROM matches m WHERE m.status IN ('scheduled', 'ready')
+				AND m.starts_at <= `+s.d.Clock+` AND NOT `+blocked+` ORDER BY m.starts_at, m.id LIMIT $1`+s.d.LockFree(), limit-len(ids))
+			if err != nil {
+				return err
+			}
+			if len(free) == 0 {
 				if err := s.markReady(ctx, tx); err != nil {
 					return err
 				}
 				break
 			}
-			if err != nil {
-				return err
+			for _, id := range free { // the first of them is, the others unless it took their agents' seats
+				taken, err := s.claim(ctx, tx, id, node, ttl, " AND NOT "+blocked)
+				if err != nil {
+					return err
+				}
+				if taken {
+					ids = append(ids, id)
+				}
 			}
-			if err := s.claim(ctx, tx, id, node, ttl); err != nil {
-				return err
-			}
-			ids = append(ids, id)
 		}
 		if len(ids) == 0 {
 			return nil
@@ -145,27 +150,36 @@ func (s *Matches) anyDue(ctx context.Context) (bool, error) {
 	return len(found) > 0, err
 }
 
-func (s *Matches) claim(ctx context.Context, tx *db.Tx, id, node string, ttl time.Duration) error {
+// claim leases a match m for which the rest of the condition holds, and reports
+// whether it does.
+func (s *Matches) claim(ctx context.Context, tx *db.Tx, id, node string, ttl time.Duration, condition string) (bool, error) {
 	// A lease that expired while the match was being judged is an interruption:
 	// judging may have crashed or stalled its node. That node can revert it later
 	// (RevertInterruption). A released lease is no interruption, nor is one that
 	// its own node claims again.
-	if _, err := db.Exec(ctx, tx, `UPDATE matches SET status = 'running', node = $1, epoch = epoch + 1,
+	n, err := db.Exec(ctx, tx, `UPDATE matches AS m SET status = 'running', node = $1, epoch = epoch + 1,
 		interruptions = interruptions + CASE WHEN status = 'running' AND leased_until > 0 AND node <> $1 AND judging = 1 THEN 1 ELSE 0 END, judging = 0,
 		leased_until = `+s.d.Clock+` + $2, started_at = CASE started_at WHEN 0 THEN `+s.d.Clock+` ELSE started_at END
-		WHERE id = $3`, node, ttl.Milliseconds(), id); err != nil {
-		return err
+		WHERE m.id = $3`+condition, node, ttl.Milliseconds(), id)
+	if err != nil || n == 0 {
+		return false, err
 	}
-	_, err := db.Exec(ctx, tx, `UPDATE seats SET playing = 1 WHERE match_id = $1 AND state = 'active' AND playing = 0`, id)
-	return err
+	_, err = db.Exec(ctx, tx, `UPDATE seats SET playing = 1 WHERE match_id = $1 AND state = 'active' AND playing = 0`, id)
+	return err == nil, err
+}
+
+// lockedOnce returns a query of locked rows for use inside another one. Planned
+// together, PostgreSQL may lock all of them again for each row of the other one.
+func lockedOnce(query string) string {
+	return "WITH locked AS MATERIALIZED (" + query + ") SELECT * FROM locked"
 }
 
 // markReady marks the due matches that wait for their agents.
 func (s *Matches) markReady(ctx context.Context, tx *db.Tx) error {
 	// With a value to bind, or the driver of PostgreSQL would not prepare it.
-	_, err := db.Exec(ctx, tx, `UPDATE matches SET status = $1 WHERE id IN (SELECT m.id FROM matches m
+	_, err := db.Exec(ctx, tx, `UPDATE matches SET status = $1 WHERE id IN (`+lockedOnce(`SELECT m.id FROM matches m
 		WHERE m.status = 'scheduled' AND m.starts_at <= `+s.d.Clock+`
-		AND `+blocked+s.d.LockFree()+`)`, string(arena.MatchReady))
+		AND `+blocked+s.d.LockFree())+`)`, string(arena.MatchReady))
 	return err
 }
 
@@ -212,8 +226,8 @@ func (s *Matches) renew(ctx context.Context, tx *db.Tx, node string, matchIDs []
 		renewed, err := db.All(ctx, tx, func(r db.Row) (arena.Lease, error) {
 			l := arena.Lease{Node: node}
 			return l, r.Scan(&l.MatchID, &l.Epoch)
-		}, `UPDATE matches SET leased_until = `+s.d.Clock+` + $1 WHERE id IN (SELECT m.id FROM matches m`+c.Where()+`
-			AND m.node = $2 AND m.status = 'running' ORDER BY m.id`+s.d.Lock("m")+`)
+		}, `UPDATE matches SET leased_until = `+s.d.Clock+` + $1 WHERE id IN (`+lockedOnce(`SELECT m.id FROM matches m`+c.Where()+`
+			AND m.node = $2 AND m.status = 'running' ORDER BY m.id`+s.d.Lock("m"))+`)
 			AND node = $2 AND status = 'running' RETURNING id, epoch`, c.Args...)
 		if err != nil {
 			return nil, err

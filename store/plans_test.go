@@ -36,7 +36,7 @@ var growing = map[string]string{
 	"event_archives": "match_id",
 	"events":         "match_id",
 	"guesses":        "match_id",
-	"matches":        "id starts_at> matches_delayed",
+	"matches":        "id starts_at> matches_delayed matches_leased",
 	"met":            "a",
 	"pairings":       "match_id season_id",
 	"rating_changes": "settlement",
