@@ -179,7 +179,7 @@ func TestMigrations_frozen(t *testing.T) {
 		"postgres/00063_gold.sql":             "3213340082b00e1c53b1abfd02fd922c4a152659f398cb1f55d65aee3a2adca7",
 		"postgres/00067_lookups.sql":          "882be1836f27e480d1cc22349153356e155c7b816a83864f2ac8830a1f588c1f",
 		"sqlite/00067_lookups.sql":            "882be1836f27e480d1cc22349153356e155c7b816a83864f2ac8830a1f588c1f",
-		"postgres/00068_leases.sql":           "90063649034651f3f0b0edf0d7f1b7fbbb0afb0a0cfbb3bddbb575ecaa017343",
+		"postgres/00068_leases.sql":           "4d0f1e89cc8623e3843624730b5c9e56e23e72cd4b1fd554e175da6a889ac7cf",
 		"sqlite/00068_leases.sql":             "ecf84a106f6352a30d180b0f2053f3dc4d9700d920254c3abf18d38a562ef756",
 		"sqlite/00063_gold.sql":               "9f178fec795b8f29562df08aeec53158ac819d423e6425df7cf4beff841b093a",
 	}

@@ -406,7 +406,7 @@ type node struct {
 // an index has them.
 func (p postgresPlans) walks(t *testing.T, text string) []string {
 	t.Helper()
-	text = strings.ReplaceAll(text, "CAST(unixepoch('subsec') * 1000 AS INTEGER)", "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)")
+	text = strings.ReplaceAll(text, "CAST(unixepoch('subsec') * 1000 AS INTEGER)", "CAST(extract(epoch FROM statement_timestamp()) * 1000 AS BIGINT)")
 	if _, err := p.conn.ExecContext(t.Context(), "PREPARE plan AS "+text); err != nil {
 		return []string{"PostgreSQL: " + err.Error()}
 	}

@@ -21,7 +21,8 @@ import (
 // placeholders.
 type Dialect struct {
 	Name string // of the folder in migrations
-	// Clock is the SQL expression for the database's own time.
+	// Clock is the SQL expression for the database's own time when a statement begins:
+	// one value for all of its rows, so that indexes serve it.
 	Clock string
 	// RowLocks reports whether the engine locks rows one by one. Without it a
 	// write transaction has the whole database to itself.
@@ -76,7 +77,7 @@ func sqliteDialect() Dialect {
 func postgresDialect() Dialect {
 	return Dialect{
 		Name:     "postgres",
-		Clock:    "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
+		Clock:    "CAST(extract(epoch FROM statement_timestamp()) * 1000 AS BIGINT)",
 		RowLocks: true, Writers: 4, Timeout: 30 * time.Second,
 		Snapshot:     &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		KeepSnapshot: "SET LOCAL idle_in_transaction_session_timeout = '5min'",
