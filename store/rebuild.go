@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
+	"github.com/agora-arena/arena/store/internal/writer"
 )
 
 // RatedResults returns the settled matches of a league in the order of their
@@ -103,7 +105,7 @@ func (s *Ratings) RebuildRatings(ctx context.Context, league string,
 	rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange,
 	audit ...func(changed int) (arena.AuditEntry, error),
 ) (done arena.Rebuilt, err error) {
-	err = s.writeAlone(ctx, leagueKey(league), func(ctx context.Context, tx *db.Tx) error {
+	err = s.pool.Do(ctx, writer.Write[*matchWrite]{Key: leagueKey(league), Alone: true, Timeout: rebuildTimeout, Run: func(ctx context.Context, tx *db.Tx) error {
 		done = arena.Rebuilt{}
 		if _, err := oneLeague(ctx, tx, league, s.d.Lock("l")); err != nil {
 			return err
@@ -150,7 +152,7 @@ func (s *Ratings) RebuildRatings(ctx context.Context, league string,
 			}
 		}
 		return nil
-	})
+	}})
 	if errors.Is(err, ErrPreview) {
 		err = nil
 	}
@@ -188,6 +190,9 @@ func (b *rebuild) kept(ctx context.Context, tx *db.Tx) (err error) {
 	}
 	return err
 }
+
+// rebuildTimeout is enough for some million settlements.
+const rebuildTimeout = 15 * time.Minute
 
 // rebuildPage is how many settlements are read at once, with the answers of their matches.
 const rebuildPage = 64

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store/internal/db"
@@ -123,7 +124,7 @@ func (p *Pool[C]) share(made []batch[C]) (again []*queued[C]) {
 // attempt runs batches in one transaction. undone means that nothing is stored
 // and no caller has an outcome.
 func (p *Pool[C]) attempt(made []batch[C], run func(context.Context, *db.Tx, batch[C]) (failed, broken error)) (again []*queued[C], undone bool) {
-	ctx, cancel := p.transactionContext()
+	ctx, cancel := p.transactionContext(0)
 	defer cancel()
 	tx, err := p.handle.Begin(ctx, nil)
 	if err != nil {
@@ -219,7 +220,7 @@ func (p *Pool[C]) single(q *queued[C]) {
 }
 
 func (p *Pool[C]) transact(q *queued[C]) error {
-	ctx, cancel := p.transactionContext()
+	ctx, cancel := p.transactionContext(q.Timeout)
 	defer cancel()
 	tx, err := p.handle.Begin(ctx, nil)
 	if err != nil {
@@ -242,11 +243,11 @@ func (p *Pool[C]) transact(q *queued[C]) error {
 
 // transactionContext returns a context that is independent of the callers': a
 // caller that gives up must not undo the writes of others.
-func (p *Pool[C]) transactionContext() (context.Context, context.CancelFunc) {
+func (p *Pool[C]) transactionContext(timeout time.Duration) (context.Context, context.CancelFunc) {
 	if p.d.Timeout == 0 {
 		return context.Background(), func() {}
 	}
-	return context.WithTimeout(context.Background(), p.d.Timeout)
+	return context.WithTimeout(context.Background(), cmp.Or(timeout, p.d.Timeout))
 }
 
 func (p *Pool[C]) count(writes int, err error) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/agora-arena/arena/store/internal/db"
 )
@@ -31,6 +32,8 @@ type Write[C Combined] struct {
 	// First reports whether the write overtakes those that wait. It then waits only
 	// for the transaction that has begun.
 	First bool
+	// Timeout bounds the transaction of a write that is Alone; 0: as for all others.
+	Timeout time.Duration
 	// Run runs the write. It may be called again after a rollback, so it must
 	// set its results, never add to them.
 	Run func(context.Context, *db.Tx) error

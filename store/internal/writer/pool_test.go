@@ -1,6 +1,7 @@
 package writer_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store/internal/db"
@@ -135,5 +137,26 @@ func TestPool_closed(t *testing.T) {
 	p.Close()
 	if err := p.Do(t.Context(), writer.Write[*part]{}); arena.CodeOf(err) != arena.CodeUnavailable {
 		t.Errorf("got %v, want unavailable", err)
+	}
+}
+
+// A write that takes long has a limit of its own.
+func TestPool_timeout(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	dialect := d.Dialect
+	dialect.Timeout = time.Minute
+	p := writer.New(d.Writer, dialect, func(context.Context, *db.Tx, []*part) error { return nil })
+	defer p.Close()
+	for _, timeout := range []time.Duration{0, time.Hour} {
+		want := cmp.Or(timeout, time.Minute)
+		if err := p.Do(t.Context(), writer.Write[*part]{Alone: true, Timeout: timeout, Run: func(ctx context.Context, _ *db.Tx) error {
+			if end, _ := ctx.Deadline(); time.Until(end) > want || time.Until(end) < want/2 {
+				t.Errorf("a write with the limit %s ends at %s", timeout, end)
+			}
+			return nil
+		}}); err != nil {
+			t.Error(err)
+		}
 	}
 }
