@@ -32,7 +32,7 @@ func (w *world) duels(n int) {
 	db, err := sql.Open("sqlite", strings.TrimPrefix(w.database, "sqlite:"))
 	w.ok(err)
 	defer func() { w.ok(db.Close()) }()
-	w.ok(fill.Duels{League: "quiz", Agents: agents, Matches: n, Events: 1, From: testNow}.Fill(w.t.Context(), db, func(int, int) {}))
+	w.ok(fill.Duels{Leagues: []string{"quiz"}, Agents: agents, Matches: n, Events: 1, From: testNow}.Fill(w.t.Context(), db, func(int, int) {}))
 }
 
 // lines returns the lines of an export.

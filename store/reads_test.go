@@ -116,5 +116,5 @@ func fillDuels(t *testing.T, s *store.Store) {
 		check(t, s.Agents.CreateAgent(ctx, arena.Agent{ID: id, OwnerID: "ow_1", Name: id, Leagues: []string{"trivia"}, CreatedAt: at}))
 		ids = append(ids, id)
 	}
-	check(t, fill.Duels{League: "trivia", Agents: ids, Matches: 2_000, Events: 5, From: at}.Fill(ctx, s.Writer(), func(int, int) {}))
+	check(t, fill.Duels{Leagues: []string{"trivia"}, Agents: ids, Matches: 2_000, Events: 5, From: at}.Fill(ctx, s.Writer(), func(int, int) {}))
 }

@@ -22,7 +22,8 @@ import (
 type BenchReadsCmd struct {
 	Matches int    `default:"100000" help:"Finished matches, 1000 to 10000000. A million takes minutes, and PostgreSQL about 6 GB."`
 	Events  int    `default:"10" help:"Events in the log of each, 1 to 1000."`
-	Agents  int    `default:"1000" help:"Agents that play them, all in one league, 100 to 5000."`
+	Agents  int    `default:"1000" help:"Agents that play them, 100 to 10000."`
+	Leagues int    `default:"1" help:"Leagues, each with as many agents, 1 to 100."`
 	Times   int    `default:"200" help:"How often each page is read, 20 to 10000."`
 	DB      string `name:"db" placeholder:"URL" help:"PostgreSQL server on which a temporary database is made; empty: SQLite in a temporary folder."`
 	ownPostgres
@@ -46,6 +47,7 @@ type readFigures struct {
 	Matches  int        `json:"matches"`
 	Events   int        `json:"events"`
 	Agents   int        `json:"agents"`
+	Leagues  int        `json:"leagues"`
 	Reads    []readCost `json:"reads"`
 }
 
@@ -68,8 +70,10 @@ func (c *BenchReadsCmd) Run(app *App) (err error) {
 	switch {
 	case c.Matches < 1000 || c.Matches > 10_000_000 || c.Events < 1 || c.Events > 1000:
 		return fmt.Errorf("%d matches with %d events: want 1000 to 10000000 and 1 to 1000", c.Matches, c.Events)
-	case c.Agents < 100 || c.Agents > 5000 || c.Times < 20 || c.Times > 10_000:
-		return fmt.Errorf("%d agents, %d times: want 100 to 5000 and 20 to 10000", c.Agents, c.Times)
+	case c.Agents < 100 || c.Agents > 10_000 || c.Leagues < 1 || c.Leagues > 100 || c.Agents%c.Leagues != 0:
+		return fmt.Errorf("%d agents in %d leagues: want 100 to 10000 in 1 to 100, as many in each", c.Agents, c.Leagues)
+	case c.Times < 20 || c.Times > 10_000:
+		return fmt.Errorf("%d times: want 20 to 10000", c.Times)
 	}
 	stopped, err := c.start(app.Ctx, &c.DB)
 	if err != nil {
@@ -86,12 +90,12 @@ func (c *BenchReadsCmd) Run(app *App) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	ids, err := c.fill(app, s)
+	players, err := c.fill(app, s)
 	if err != nil {
 		return err
 	}
-	f := readFigures{Database: databaseName(database), Matches: c.Matches, Events: c.Matches * c.Events, Agents: len(ids)}
-	if err := profiled(c.Profile, func() error { return c.read(app.Ctx, s, ids, &f) }); err != nil {
+	f := readFigures{Database: databaseName(database), Matches: c.Matches, Events: c.Matches * c.Events, Agents: len(players), Leagues: c.Leagues}
+	if err := profiled(c.Profile, func() error { return c.read(app.Ctx, s, players, &f) }); err != nil {
 		return err
 	}
 	if c.JSON {
@@ -124,29 +128,42 @@ func (c *BenchReadsCmd) database(app *App) (database string, drop func(context.C
 	return database, drop, err
 }
 
-// fill makes a league, its agents and their past matches, unless an earlier run
+// player is an agent and its league.
+type player struct{ id, league string }
+
+// fill makes leagues, their agents and their past matches, unless an earlier run
 // kept them. It returns the agents.
-func (c *BenchReadsCmd) fill(app *App, s *benchNode) (ids []string, err error) {
+func (c *BenchReadsCmd) fill(app *App, s *benchNode) (players []player, err error) {
 	if c.Kept != "" {
 		for p := (arena.Page{Limit: 100}); ; {
-			agents, next, err := s.Store.Agents.Agents(app.Ctx, arena.AgentFilter{League: benchSlug}, p)
+			agents, next, err := s.Store.Agents.Agents(app.Ctx, arena.AgentFilter{}, p)
 			for _, a := range agents {
-				ids = append(ids, a.ID)
+				players = append(players, player{a.ID, a.Leagues[0]})
 			}
 			if p.Cursor = next; next == "" || err != nil {
-				return ids, err
+				return players, err
 			}
 		}
 	}
 	now := time.Now().UTC()
 	settings := benchSettings()
 	settings.Format, settings.MinSeats, settings.MaxSeats, settings.Rated = arena.FormatLadder, 2, 2, true
-	l := arena.League{Slug: benchSlug, Title: "Bench", Status: arena.LeagueOpen, Settings: settings, CreatedAt: now}
-	if err := s.Store.Leagues.CreateLeague(app.Ctx, l); err != nil {
-		return nil, err
+	slugs, ids := make([]string, c.Leagues), make([]string, c.Agents)
+	for i := range slugs {
+		slugs[i] = benchSlug
+		if i > 0 {
+			slugs[i] += fmt.Sprintf("-%d", i)
+		}
+		l := arena.League{Slug: slugs[i], Title: "Bench", Status: arena.LeagueOpen, Settings: settings, CreatedAt: now}
+		if err := s.Store.Leagues.CreateLeague(app.Ctx, l); err != nil {
+			return nil, err
+		}
 	}
-	ids, err = benchPeople(app.Ctx, s, c.Agents)
-	if err != nil {
+	for i := range ids {
+		ids[i] = arena.NewID(arena.AgentPrefix, now)
+		players = append(players, player{ids[i], slugs[i%len(slugs)]})
+	}
+	if err = benchPeople(app.Ctx, s, players); err != nil {
 		return nil, err
 	}
 	db, err := openDatabase(s.Config.DatabaseURL)
@@ -155,36 +172,33 @@ func (c *BenchReadsCmd) fill(app *App, s *benchNode) (ids []string, err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	duels := fill.Duels{
-		League: benchSlug, Agents: ids, Matches: c.Matches, Events: c.Events, From: now.Add(-time.Duration(c.Matches) * time.Second),
+		Leagues: slugs, Agents: ids, Matches: c.Matches, Events: c.Events, From: now.Add(-time.Duration(c.Matches) * time.Second),
 	}
-	return ids, duels.Fill(app.Ctx, db, func(done, all int) {
+	return players, duels.Fill(app.Ctx, db, func(done, all int) {
 		if !c.JSON && (done%50_000 == 0 || done == all) {
 			_, _ = fmt.Fprintf(app.Stderr, "filled %d of %d matches\n", done, all)
 		}
 	})
 }
 
-// benchPeople makes active agents of the league, which get no requests, and
-// returns their ids.
-func benchPeople(ctx context.Context, s *benchNode, n int) ([]string, error) {
+// benchPeople stores active agents, which get no requests.
+func benchPeople(ctx context.Context, s *benchNode, players []player) error {
 	now := time.Now().UTC()
 	owner := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: "bench", CreatedAt: now}
 	_, hash := token.NewSecret(token.OwnerSecretPrefix)
 	key := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), OwnerID: owner.ID, Scope: arena.ScopeOwner, Hash: hash, CreatedAt: now}
 	if err := s.Store.Accounts.CreateOwner(ctx, owner, key); err != nil {
-		return nil, err
+		return err
 	}
-	leagues := []string{benchSlug}
-	ids := make([]string, n)
-	failed := make(chan error, n)
+	failed := make(chan error, len(players))
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range 64 { // that share commits
 		wg.Go(func() {
 			for i := range next {
-				ids[i] = arena.NewID(arena.AgentPrefix, now)
+				leagues := []string{players[i].league}
 				if err := s.Store.Agents.CreateAgent(ctx, arena.Agent{
-					ID: ids[i], OwnerID: owner.ID, Name: fmt.Sprintf("agent %d", i), Protocol: "aap",
+					ID: players[i].id, OwnerID: owner.ID, Name: fmt.Sprintf("agent %d", i), Protocol: "aap",
 					Endpoint: "http://127.0.0.1:9/agora", Leagues: leagues, CreatedAt: now, PassedAt: now,
 					Health: arena.Health{OK: true, Capabilities: leagues, MaxConcurrent: 1000},
 				}); err != nil {
@@ -193,19 +207,20 @@ func benchPeople(ctx context.Context, s *benchNode, n int) ([]string, error) {
 			}
 		})
 	}
-	for i := range n {
+	for i := range players {
 		next <- i
 	}
 	close(next)
 	wg.Wait()
 	close(failed)
-	return ids, <-failed
+	return <-failed
 }
 
 // read reads every kind of page again and again, each time of another agent or
 // match.
-func (c *BenchReadsCmd) read(ctx context.Context, s *benchNode, ids []string, f *readFigures) error {
-	agent := func(i int) string { return ids[i*7%len(ids)] }
+func (c *BenchReadsCmd) read(ctx context.Context, s *benchNode, players []player, f *readFigures) error {
+	of := func(i int) player { return players[i*7%len(players)] }
+	agent, league := func(i int) string { return of(i).id }, func(i int) string { return of(i).league }
 	match := func(i int) string { return fmt.Sprintf("m_%010d", i*7919%c.Matches) }
 	fixed := func(path string) func(int) string { return func(int) string { return path } }
 	client := &http.Client{}
@@ -247,9 +262,9 @@ func (c *BenchReadsCmd) read(ctx context.Context, s *benchNode, ids []string, f 
 		{"matches that run", fixed("/v1/matches?status=running")},
 		{"matches of a league", fixed("/v1/leagues/" + benchSlug + "/matches")},
 		{"matches of an agent", func(i int) string { return "/v1/agents/" + agent(i) + "/matches" }},
-		{"of these, in a league", func(i int) string { return "/v1/matches?status=finished&agent=" + agent(i) + "&league=" + benchSlug }},
+		{"of these, in a league", func(i int) string { return "/v1/matches?status=finished&agent=" + agent(i) + "&league=" + league(i) }},
 		{"matches by a name", func(i int) string {
-			return "/v1/matches?status=finished&q=" + url.QueryEscape(fmt.Sprintf("agent %d", i%len(ids)))
+			return "/v1/matches?status=finished&q=" + url.QueryEscape(fmt.Sprintf("agent %d", i%len(players)))
 		}},
 		{"leagues", fixed("/v1/leagues")},
 		{"a league", fixed("/v1/leagues/" + benchSlug)},
@@ -259,7 +274,7 @@ func (c *BenchReadsCmd) read(ctx context.Context, s *benchNode, ids []string, f 
 		{"its ratings", func(i int) string { return "/v1/agents/" + agent(i) + "/ratings" }},
 		{"its opponents", func(i int) string { return "/v1/agents/" + agent(i) + "/opponents" }},
 		{"its calibration", func(i int) string { return "/v1/agents/" + agent(i) + "/calibration" }},
-		{"in one league", func(i int) string { return "/v1/agents/" + agent(i) + "/calibration?league=" + benchSlug }},
+		{"in one league", func(i int) string { return "/v1/agents/" + agent(i) + "/calibration?league=" + league(i) }},
 		{"its outcomes", func(i int) string { return "/v1/agents/" + agent(i) + "/outcomes" }},
 		{"the lobby", fixed("/v1/lobby")},
 		{"a match", func(i int) string { return "/v1/matches/" + match(i) }},

@@ -11,8 +11,9 @@ import (
 
 // Duels is what Fill stores.
 type Duels struct {
-	League string // exists
-	// Agents that exist, in the order in which duels pair them: each with the next ones in turn.
+	Leagues []string // exist; their agents take turns in Agents
+	// Agents that exist, at least two for each league, in the order in which duels pair
+	// them: each with the next ones of its league in turn.
 	Agents  []string
 	Matches int       // finished rated duels of one round
 	Events  int       // in the log of each
@@ -27,8 +28,8 @@ const step = 5000
 // cannot be replayed. The database has the schema of this version and no
 // matches yet. Fill calls progress after each transaction.
 func (d Duels) Fill(ctx context.Context, db *sql.DB, progress func(done, all int)) error {
-	if len(d.Agents) < 2 || d.Matches < 1 || d.Events < 1 {
-		return errors.New("fill: at least two agents, one match and one event are needed")
+	if len(d.Leagues) < 1 || len(d.Agents) < 2*len(d.Leagues) || len(d.Agents)%len(d.Leagues) != 0 || d.Matches < 1 || d.Events < 1 {
+		return errors.New("fill: at least one league, two agents for each and as many for all, one match and one event are needed")
 	}
 	// SQLite has no current_schema, so a successful call identifies PostgreSQL.
 	f := filler{Duels: d, db: db, postgres: db.QueryRowContext(ctx, "SELECT current_schema()").Scan(new(string)) == nil}
@@ -48,7 +49,7 @@ type filler struct {
 func (f filler) fill(ctx context.Context, progress func(done, all int)) error {
 	var indexes []string // that are made at the end
 	err := f.inTx(ctx, func(tx *sql.Tx) (err error) {
-		if _, err := tx.ExecContext(ctx, `CREATE TABLE bench_agents (n BIGINT NOT NULL PRIMARY KEY, id TEXT NOT NULL)`); err != nil {
+		if _, err := tx.ExecContext(ctx, `CREATE TABLE bench_agents (n BIGINT NOT NULL PRIMARY KEY, id TEXT NOT NULL, league TEXT NOT NULL)`); err != nil {
 			return err
 		}
 		if indexes, err = f.dropIndexes(ctx, tx); err != nil {
@@ -56,9 +57,9 @@ func (f filler) fill(ctx context.Context, progress func(done, all int)) error {
 		}
 		rows := make([]string, len(f.Agents))
 		for i, id := range f.Agents {
-			rows[i] = fmt.Sprintf("(%d, %s)", i, quoted(id))
+			rows[i] = fmt.Sprintf("(%d, %s, %s)", i, quoted(id), quoted(f.Leagues[i%len(f.Leagues)]))
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO bench_agents (n, id) VALUES `+strings.Join(rows, ", ")) //nolint:gosec // G202: the ids are quoted
+		_, err = tx.ExecContext(ctx, `INSERT INTO bench_agents (n, id, league) VALUES `+strings.Join(rows, ", ")) //nolint:gosec // G202: they are quoted
 		return err
 	})
 	if err != nil {
@@ -164,19 +165,21 @@ func (f filler) finish(ctx context.Context, indexes []string) error {
 
 // matches stores the matches numbered from one to before another.
 func (f filler) matches(ctx context.Context, tx *sql.Tx, from, to int) error {
-	n := len(f.Agents)
-	// Of match i: its id, when it began, and its two agents.
-	series := fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT CAST(%d AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < %d),
-		m(i, id, at, a, b) AS (SELECT n.i, 'm_' || substr(CAST(10000000000 + n.i AS TEXT), 2), %d + n.i * 1000, x.id, y.id FROM n
-			JOIN bench_agents x ON x.n = n.i %% %d JOIN bench_agents y ON y.n = (n.i + 1 + n.i / %d %% %d) %% %d) `,
-		from, to, f.From.UnixMilli(), n, n, n-1, n)
+	leagues := len(f.Leagues)
+	n := len(f.Agents) / leagues // of each
+	// Of match i: its id, its league, when it began, and its two agents.
+	series := fmt.Sprintf(`WITH RECURSIVE n(i, l, k) AS (SELECT CAST(%[1]d AS BIGINT), CAST(%[1]d %% %[3]d AS BIGINT), CAST(%[1]d / %[3]d AS BIGINT)
+			UNION ALL SELECT i + 1, (i + 1) %% %[3]d, (i + 1) / %[3]d FROM n WHERE i + 1 < %[2]d),
+		m(i, id, league, at, a, b) AS (SELECT n.i, 'm_' || substr(CAST(10000000000 + n.i AS TEXT), 2), x.league, %[4]d + n.i * 1000, x.id, y.id FROM n
+			JOIN bench_agents x ON x.n = n.l + %[3]d * (n.k %% %[5]d)
+			JOIN bench_agents y ON y.n = n.l + %[3]d * ((n.k + 1 + n.k / %[5]d %% %[6]d) %% %[5]d)) `,
+		from, to, leagues, f.From.UnixMilli(), n, n-1)
 	side := `CROSS JOIN (SELECT CAST(0 AS BIGINT) AS no UNION ALL SELECT 1) t`
 	agent := `CASE t.no WHEN 0 THEN m.a ELSE m.b END`
-	league := quoted(f.League)
 	for _, insert := range []string{
 		`INSERT INTO matches (id, league, status, settings, seed, round, round_open, created_at, starts_at, started_at, finished_at, void_code, void_reason,
-			seq, node, epoch, leased_until) ` + series + `SELECT m.id, ` + league + `, 'finished', l.settings, m.i, 1, 0, m.at, m.at, m.at, m.at + 900, '', '', ` +
-			fmt.Sprint(f.Events) + `, 'nd_1', 1, 0 FROM m JOIN leagues l ON l.slug = ` + league,
+			seq, node, epoch, leased_until) ` + series + `SELECT m.id, m.league, 'finished', l.settings, m.i, 1, 0, m.at, m.at, m.at, m.at + 900, '', '', ` +
+			fmt.Sprint(f.Events) + `, 'nd_1', 1, 0 FROM m JOIN leagues l ON l.slug = m.league`,
 		`INSERT INTO seats (match_id, no, agent_id, pinned, name, owner_id, protocol, endpoint, public_key, version, state, playing, out_round, points, place,
 			outcome, rate_limits, rating_before, rating_delta) ` + series + `SELECT m.id, t.no, ` + agent + `, 1, ` + agent + `, 'ow', 'aap', 'https://example.org/agora', '', '1', 'active', 0, 0,
 			1000 * t.no, 2 - t.no, 'answered', 0, 1500000, 8000 FROM m ` + side,
@@ -187,9 +190,9 @@ func (f filler) matches(ctx context.Context, tx *sql.Tx, from, to int) error {
 		`INSERT INTO events (match_id, seq, round, agent_id, at, type, body, hidden) ` + series + fmt.Sprintf(`, e(s) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT s + 1 FROM e WHERE s < %d)
 			SELECT m.id, e.s, 1, m.a, m.at + e.s, CASE e.s WHEN %d THEN 'match_finished' ELSE 'thinking' END, '{"message":"let me think about it let me think about it let me think about it"}', ''
 			FROM m CROSS JOIN e`, f.Events, f.Events),
-		`INSERT INTO settlements (seq, match_id, league, at, drift) ` + series + `SELECT m.i + 1, m.id, ` + league + `, m.at + 900, 0 FROM m`,
+		`INSERT INTO settlements (seq, match_id, league, at, drift) ` + series + `SELECT m.i + 1, m.id, m.league, m.at + 900, 0 FROM m`,
 		`INSERT INTO rating_changes (settlement, no, agent_id, league, melo_before, melo_after, delta, k, score, matches) ` + series +
-			`SELECT m.i + 1, t.no, ` + agent + `, ` + league + `, 1500000, 1508000, 8000, 32, 1000 * t.no, m.i / ` + fmt.Sprint(n) + ` FROM m ` + side,
+			`SELECT m.i + 1, t.no, ` + agent + `, m.league, 1500000, 1508000, 8000, 32, 1000 * t.no, m.i / ` + fmt.Sprint(len(f.Agents)) + ` FROM m ` + side,
 		`INSERT INTO encounters (a, b, a_wins, draws, b_wins) ` + series + `SELECT CASE WHEN m.a < m.b THEN m.a ELSE m.b END, CASE WHEN m.a < m.b THEN m.b ELSE m.a END,
 			sum(CASE WHEN m.a < m.b THEN 0 ELSE 1 END), 0, sum(CASE WHEN m.a < m.b THEN 1 ELSE 0 END) FROM m WHERE true GROUP BY 1, 2
 			ON CONFLICT (a, b) DO UPDATE SET a_wins = encounters.a_wins + excluded.a_wins, b_wins = encounters.b_wins + excluded.b_wins`,
@@ -212,8 +215,8 @@ func (f filler) close(ctx context.Context, tx *sql.Tx) error {
 	recent := "[" + strings.Repeat("1500000,", recentRatings-1) + "1508000]"
 	for _, statement := range []string{
 		fmt.Sprintf(`INSERT INTO ratings (league, agent_id, melo, matches, peak, new_version, wins, draws, losses, opponents, recent, last_rated_at)
-			SELECT %s, id, 1400000 + n * 200, %d, 1700000, 0, 10, 0, 10, 20, %s, %d FROM bench_agents`,
-			quoted(f.League), 2*f.Matches/len(f.Agents), quoted(recent), end),
+			SELECT league, id, 1400000 + n / %d * 200, %d, 1700000, 0, 10, 0, 10, 20, %s, %d FROM bench_agents`,
+			len(f.Leagues), 2*f.Matches/len(f.Agents), quoted(recent), end),
 		fmt.Sprintf(`UPDATE counters SET value = %d WHERE name IN ('settlements', 'matches finished')`, f.Matches),
 		fmt.Sprintf(`UPDATE counters SET value = %d WHERE name = 'log events'`, f.Matches*f.Events),
 		`DROP TABLE bench_agents`,
