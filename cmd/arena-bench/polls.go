@@ -11,6 +11,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/internal/token"
+	"github.com/agora-arena/arena/store"
 )
 
 // BenchPollsCmd is `arena bench polls`.
@@ -61,7 +62,7 @@ func (c *BenchPollsCmd) Run(app *App) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.stop()) }()
-	polls, err := w.pullers(app.Ctx, c.Agents, c.Wait)
+	polls, err := pullers(app.Ctx, w.Store, c.Agents, c.Wait)
 	if err != nil {
 		return err
 	}
@@ -111,17 +112,17 @@ func (c *BenchPollsCmd) bare(app *App) (cost pollCost, err error) {
 
 // pullers makes agents without endpoints and returns the path and the token of
 // the polls of each.
-func (w *benchWorld) pullers(ctx context.Context, n int, wait time.Duration) (polls []crowdPoll, err error) {
+func pullers(ctx context.Context, s *store.Store, n int, wait time.Duration) (polls []crowdPoll, err error) {
 	now := time.Now().UTC()
 	for i := range n {
-		o := arena.Owner{ID: arena.NewID("ow_", now), Name: fmt.Sprintf("owner %d", i), CreatedAt: now}
+		o := arena.Owner{ID: arena.NewID("ow_", now), Name: fmt.Sprintf("waiting owner %d", i), CreatedAt: now}
 		secret, hash := token.NewSecret(token.OwnerSecretPrefix)
 		t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), OwnerID: o.ID, Scope: arena.ScopeOwner, Hash: hash, CreatedAt: now}
-		if err := w.Store.Accounts.CreateOwner(ctx, o, t); err != nil {
+		if err := s.Accounts.CreateOwner(ctx, o, t); err != nil {
 			return nil, err
 		}
-		a := arena.Agent{ID: arena.NewID("ag_", now), OwnerID: o.ID, OwnerName: o.Name, Name: fmt.Sprintf("agent %d", i), Protocol: "aap", CreatedAt: now}
-		if err := w.Store.Agents.CreateAgent(ctx, a); err != nil {
+		a := arena.Agent{ID: arena.NewID("ag_", now), OwnerID: o.ID, OwnerName: o.Name, Name: fmt.Sprintf("waiting agent %d", i), Protocol: "aap", CreatedAt: now}
+		if err := s.Agents.CreateAgent(ctx, a); err != nil {
 			return nil, err
 		}
 		polls = append(polls, crowdPoll{Path: fmt.Sprintf("v1/agents/%s/tasks?wait=%v", a.ID, wait.Seconds()), Token: secret})

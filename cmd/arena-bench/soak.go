@@ -24,7 +24,8 @@ import (
 type BenchSoakCmd struct {
 	Spectators int           `default:"10000" help:"Spectators at once, 10 to 15000; as many files must be allowed."`
 	Hostile    int           `default:"300" help:"Hostile agents of every kind, 25 to 1000."`
-	Honest     int           `default:"50" help:"Honest agents, 6 to 500."`
+	Honest     int           `default:"50" help:"Honest agents, 6 to 2000."`
+	Waiting    int           `default:"0" help:"Agents without an endpoint that wait for tasks in polls of 50 seconds, 0 to 10000."`
 	Duration   time.Duration `default:"5m" help:"How long, 5s to 3h."`
 	Settle     time.Duration `default:"3m" help:"How long the server is left alone before the crowd comes, and at most after it has left, 1s to 1h."`
 	Short      bool          `help:"300 spectators, 50 hostile and 10 honest agents, 10 seconds; memory is not waited for."`
@@ -50,6 +51,7 @@ type soakFigures struct {
 	Spectators int     `json:"spectators"`
 	Hostile    int     `json:"hostile"`
 	Honest     int     `json:"honest"`
+	Waiting    int     `json:"waiting"`
 	Seconds    float64 `json:"seconds"`
 	CPUs       int     `json:"cpus"`
 
@@ -64,6 +66,8 @@ type soakFigures struct {
 	Deliveries int64 `json:"deliveries"`
 	Wrong      int64 `json:"out_of_order"`
 	Closed     int64 `json:"spectators_closed"`
+	Polls      int64 `json:"polls"`
+	Refused    int64 `json:"polls_refused"` // that did not end with 204 No Content
 
 	// Of the processors, in seconds, while the crowd was there. The agents' also
 	// has their start and end.
@@ -88,12 +92,12 @@ func (c *BenchSoakCmd) Run(app *App) error {
 		c.Spectators, c.Hostile, c.Honest, c.Duration = 300, 50, 10, 10*time.Second
 		c.Settle = 0
 	}
-	if c.Spectators < 10 || c.Spectators > 15_000 || c.Hostile < 25 || c.Hostile > 1000 || c.Honest < 6 || c.Honest > 500 ||
+	if c.Spectators < 10 || c.Spectators > 15_000 || c.Hostile < 25 || c.Hostile > 1000 || c.Honest < 6 || c.Honest > 2000 || c.Waiting < 0 || c.Waiting > 10_000 ||
 		c.Duration < 5*time.Second || c.Duration > 3*time.Hour || c.Settle > time.Hour || !c.Short && c.Settle < time.Second {
-		return errors.New("want 10 to 15000 spectators, 25 to 1000 hostile and 6 to 500 honest agents, 5s to 3h, 1s to 1h of rest")
+		return errors.New("want 10 to 15000 spectators, 25 to 1000 hostile and 6 to 2000 honest agents, at most 10000 that wait, 5s to 3h, 1s to 1h of rest")
 	}
 	s := &soak{cmd: c, app: app, figures: soakFigures{
-		Spectators: c.Spectators, Hostile: c.Hostile, Honest: c.Honest, Seconds: c.Duration.Seconds(), CPUs: runtime.GOMAXPROCS(0),
+		Spectators: c.Spectators, Hostile: c.Hostile, Honest: c.Honest, Waiting: c.Waiting, Seconds: c.Duration.Seconds(), CPUs: runtime.GOMAXPROCS(0),
 		HostileRounds: map[string]int{},
 	}}
 	if err := s.run(app.Ctx); err != nil {
@@ -120,10 +124,11 @@ func (f soakFigures) table() string {
   honest rounds answered  %d of %d, in %d matches (%d void)
   hostile rounds          %s
   deliveries              %d, out of order %d, spectators closed %d
+  agents that wait        %d, polls %d, refused %d
   processor time, s       server %.0f, spectators %.0f, agents %.0f
 `, f.Spectators, f.Hostile, f.Honest, f.Seconds, f.CPUs, f.Start.P50, f.Start.P99, f.Start.Worst,
 		f.Deadline.P50, f.Deadline.P99, f.Deadline.Worst, f.HonestAnswered, f.HonestRounds, f.Matches, f.Void, strings.Join(hostile, ", "),
-		f.Deliveries, f.Wrong, f.Closed, f.ServerCPU, f.CrowdCPU, f.AgentsCPU)
+		f.Deliveries, f.Wrong, f.Closed, f.Waiting, f.Polls, f.Refused, f.ServerCPU, f.CrowdCPU, f.AgentsCPU)
 	b.WriteString(f.memoryTable())
 	return b.String()
 }

@@ -183,12 +183,17 @@ func (s *soak) register(ctx context.Context, i int, endpoint string) (id string,
 }
 
 // load is the soak itself: the crowd comes, all tables play, the crowd leaves.
-func (s *soak) load(ctx context.Context, crowd *crowdProcess, tables []soakTable, failed chan error) error {
+func (s *soak) load(ctx context.Context, crowd *crowdProcess, tables []soakTable, failed chan error) (err error) {
 	long := tables[0]
 	match, err := s.post(ctx, &long)
 	if err != nil {
 		return err
 	}
+	stopWaiting, err := s.wait(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopWaiting()) }()
 	s.say(fmt.Sprintf("%d spectators come …", s.cmd.Spectators))
 	stream := s.server.URL() + "/v1/stream?"
 	frozen := max(1, s.cmd.Spectators/200)
@@ -244,6 +249,36 @@ func (s *soak) load(ctx context.Context, crowd *crowdProcess, tables []soakTable
 	s.sumUp(at)
 	return nil
 }
+
+// wait lets agents without an endpoint wait for tasks in a process of their own, until
+// stop.
+func (s *soak) wait(ctx context.Context) (stop func() error, err error) {
+	if s.cmd.Waiting == 0 {
+		return func() error { return nil }, nil
+	}
+	s.say(fmt.Sprintf("%d agents wait for tasks …", s.cmd.Waiting))
+	polls, err := pullers(ctx, s.server.Store, s.cmd.Waiting, pollWait)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := startCrowd(s.app)
+	if err != nil {
+		return nil, err
+	}
+	stop = func() error {
+		r, err := waiting.do(crowdOrder{Do: "report", Group: "polls"})
+		s.figures.Polls, s.figures.Refused = r.Events, r.Wrong
+		return errors.Join(err, waiting.stop())
+	}
+	// Their polls are spread over half of the wait.
+	if _, err := waiting.do(crowdOrder{Do: "poll", Group: "polls", URL: s.server.URL(), Polls: polls, Every: pollWait / 2 / time.Duration(len(polls))}); err != nil {
+		return nil, errors.Join(err, stop())
+	}
+	return stop, nil
+}
+
+// pollWait is how long a poll of an agent on one of the SDKs waits.
+const pollWait = 50 * time.Second
 
 // tables lets every table play at least one match, and more while it may.
 func (s *soak) tables(ctx context.Context, tables []soakTable, more func() bool, failed chan error) error {
