@@ -16,6 +16,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store/internal/db"
+	"github.com/agora-arena/arena/store/internal/writer"
 )
 
 // table is one table as Copy sees it.
@@ -92,9 +93,9 @@ var tables = []table{
 
 // CopyProgress is the progress of a copy.
 type CopyProgress struct {
-	Verifying   bool // the rows are being compared
-	Table       string
-	Done, Total int64 // rows of the table
+	Step        string // copy, index or compare
+	Table       string // "" while indexes are made
+	Done, Total int64  // rows of the table, or indexes
 }
 
 // CopyReport is what a copy found equal in both databases.
@@ -124,8 +125,12 @@ func Copy(ctx context.Context, from, to *Store, progress func(CopyProgress)) (Co
 	if err := checkCopy(ctx, from, to); err != nil {
 		return report, err
 	}
+	indexes, err := to.dropIndexes(ctx)
+	if err != nil {
+		return report, targetError{to.d.Explain(err)}
+	}
 	var sums [][sha256.Size]byte
-	err := from.view(ctx, func(q db.Querier) error {
+	err = from.view(ctx, func(q db.Querier) error {
 		if from.d.KeepSnapshot != "" { // writing a page may take longer than a node may be idle
 			if _, err := db.Exec(ctx, q, from.d.KeepSnapshot); err != nil {
 				return err
@@ -144,6 +149,12 @@ func Copy(ctx context.Context, from, to *Store, progress func(CopyProgress)) (Co
 		return report, from.d.Explain(err)
 	}
 	// The snapshot is over: it would keep old rows from being removed.
+	for i, index := range indexes {
+		progress(CopyProgress{Step: "index", Done: int64(i), Total: int64(len(indexes))})
+		if err := to.makeIndex(ctx, index); err != nil {
+			return report, targetError{fmt.Errorf("make index %s: %w", index.name, to.d.Explain(err))}
+		}
+	}
 	for i, t := range tables {
 		if err := verifyTable(ctx, to, t, report.Tables[i].Rows, sums[i], progress); err != nil {
 			return report, targetError{fmt.Errorf("compare table %s: %w", t.name, to.d.Explain(err))}
@@ -153,6 +164,40 @@ func Copy(ctx context.Context, from, to *Store, progress func(CopyProgress)) (Co
 		return report, targetError{err}
 	}
 	return report, nil
+}
+
+// index is an index with the statement that makes it.
+type index struct{ name, definition string }
+
+// dropIndexes drops the indexes of an empty database that belong to no constraint, and
+// returns them. Row by row they would take most of the time of a copy, since their
+// pages are not the same from row to row; at the end each is made from sorted rows.
+func (s *Store) dropIndexes(ctx context.Context) (dropped []index, err error) {
+	err = s.writeAlone(ctx, "copy", func(ctx context.Context, tx *db.Tx) error {
+		dropped, err = db.All(ctx, tx, func(r db.Row) (i index, err error) { return i, r.Scan(&i.name, &i.definition) }, s.d.Indexes)
+		for _, i := range dropped {
+			if err == nil {
+				_, err = db.Exec(ctx, tx, `DROP INDEX `+i.name)
+			}
+		}
+		return err
+	})
+	return dropped, err
+}
+
+// indexTimeout is enough for some billion rows.
+const indexTimeout = 6 * time.Hour
+
+func (s *Store) makeIndex(ctx context.Context, i index) error {
+	return s.pool.Do(ctx, writer.Write[*matchWrite]{Key: "copy", Alone: true, Timeout: indexTimeout, Run: func(ctx context.Context, tx *db.Tx) error {
+		if s.d.Unbounded != "" {
+			if _, err := db.Exec(ctx, tx, s.d.Unbounded); err != nil {
+				return err
+			}
+		}
+		_, err := db.Exec(ctx, tx, i.definition)
+		return err
+	}})
 }
 
 // replay replays all settlements of a copy. Ratings that differ are reported: the
@@ -281,7 +326,7 @@ func copyTable(ctx context.Context, q db.Querier, to *Store, t table, progress f
 			return 0, sum, targetError{fmt.Errorf("rows from %v on: %w", page[0][:len(t.key)], to.d.Explain(err))}
 		}
 		rows += int64(len(page))
-		progress(CopyProgress{Table: t.name, Done: rows, Total: total})
+		progress(CopyProgress{Step: "copy", Table: t.name, Done: rows, Total: total})
 	}
 	if rows != total {
 		return 0, sum, fmt.Errorf("read %d of %d rows", rows, total)
@@ -313,7 +358,7 @@ func verifyTable(ctx context.Context, to *Store, t table, rows int64, sum [sha25
 			}
 			addRows(h, page)
 			n += int64(len(page))
-			progress(CopyProgress{Verifying: true, Table: t.name, Done: n, Total: rows})
+			progress(CopyProgress{Step: "compare", Table: t.name, Done: n, Total: rows})
 		}
 		if n != rows {
 			return fmt.Errorf("the target has %d rows, the source %d", n, rows)

@@ -168,7 +168,7 @@ func copyBetween(t *testing.T, a, b *store.Store) {
 	ctx := t.Context()
 	last := map[string]store.CopyProgress{}
 	report, err := store.Copy(ctx, a, b, func(p store.CopyProgress) {
-		if was := last[p.Table]; p.Done > p.Total || p.Verifying == was.Verifying && p.Done <= was.Done {
+		if was := last[p.Table]; p.Done > p.Total || p.Step == was.Step && p.Done <= was.Done {
 			t.Errorf("progress %+v after %+v", p, was)
 		}
 		last[p.Table] = p
@@ -177,22 +177,27 @@ func copyBetween(t *testing.T, a, b *store.Store) {
 		t.Fatal(err)
 	}
 	for _, table := range report.Tables {
-		if p := last[table.Name]; table.Rows == 0 || !p.Verifying || p.Done != table.Rows || p.Total != table.Rows {
+		if p := last[table.Name]; table.Rows == 0 || p.Step != "compare" || p.Done != table.Rows || p.Total != table.Rows {
 			t.Errorf("table %s: %d rows, last progress %+v", table.Name, table.Rows, p)
 		}
 	}
 	if len(report.Tables) != len(store.Tables()) {
 		t.Errorf("%d tables were copied", len(report.Tables))
 	}
-	want := []arena.RatingsReport{
+	ratings := []arena.RatingsReport{
 		{League: "sums", Agents: 4, Settlements: 1, Sum: 6_000_000},
 		{League: "trivia", Agents: 3, Settlements: 3, Sum: 4_500_000},
 	}
-	if diff := cmp.Diff(want, report.Leagues); diff != "" {
+	if diff := cmp.Diff(ratings, report.Leagues); diff != "" {
 		t.Errorf("ratings (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(wholeState(t, a), wholeState(t, b)); diff != "" {
 		t.Errorf("the copy differs (-source +target):\n%s", diff)
+	}
+	from, want, err1 := a.Indexes(ctx)
+	to, got, err2 := b.Indexes(ctx)
+	if diff := cmp.Diff(want, got); len(want) < 50 || from == to && diff != "" {
+		t.Errorf("%d indexes (-source +target):\n%s (%v, %v)", len(want), diff, err1, err2)
 	}
 	// The copy is alive: a node goes on in the open round.
 	claimed, err := b.Matches.ClaimMatches(ctx, "nd_2", time.Hour, 1, nil)
@@ -244,7 +249,7 @@ func TestCopy_Verifies(t *testing.T) {
 			t.Parallel()
 			target := openPlain(t, sqliteURL(t))
 			_, err := store.Copy(t.Context(), storetest.Fill(t, sqliteURL(t)), target, func(p store.CopyProgress) {
-				if strings.Contains(statement, " "+p.Table+" ") && !p.Verifying {
+				if strings.Contains(statement, " "+p.Table+" ") && p.Step == "copy" {
 					if _, err := target.Writer().ExecContext(t.Context(), statement); err != nil {
 						t.Error(err)
 					}

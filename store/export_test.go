@@ -163,3 +163,14 @@ func TimeColumns() (columns []TimeColumn) {
 	}
 	return columns
 }
+
+// Indexes returns the indexes of the schema with their definitions, and the name of the
+// engine.
+func (s *Store) Indexes(ctx context.Context) (engine string, indexes []string, err error) {
+	indexes, err = db.All(ctx, s.reader, func(r db.Row) (string, error) {
+		var name, definition string
+		err := r.Scan(&name, &definition)
+		return name + ": " + definition, err
+	}, s.d.Indexes)
+	return s.d.Name, indexes, err
+}

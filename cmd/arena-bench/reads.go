@@ -85,7 +85,7 @@ func (c *BenchReadsCmd) Run(app *App) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, drop(context.WithoutCancel(app.Ctx))) }()
-	s, stop, err := benchServer(app.Ctx, database, nil)
+	s, stop, err := benchServer(app.Ctx, database, nil, "ARENA_ARCHIVE_AFTER=0") // of an arena that has kept up
 	if err != nil {
 		return err
 	}

@@ -145,10 +145,7 @@ func (p *copyProgress) show(at store.CopyProgress) {
 	if p.quiet && !p.terminal {
 		return
 	}
-	what, done := "copy", at.Done == at.Total
-	if at.Verifying {
-		what = "compare"
-	}
+	done := at.Done == at.Total
 	now := p.now()
 	every := lineEvery
 	if p.terminal {
@@ -159,12 +156,16 @@ func (p *copyProgress) show(at store.CopyProgress) {
 	}
 	p.last = now
 	if !p.terminal {
-		_, _ = fmt.Fprintf(p.w, "%s %s: %d of %d rows\n", what, at.Table, at.Done, at.Total)
+		line := fmt.Sprintf("%s %s: %d of %d rows", at.Step, at.Table, at.Done, at.Total)
+		if at.Table == "" {
+			line = fmt.Sprintf("%s %d of %d", at.Step, at.Done, at.Total)
+		}
+		_, _ = fmt.Fprintln(p.w, line)
 		return
 	}
 	filled := int(at.Done * barWidth / max(1, at.Total))
 	bar := strings.Repeat("█", filled) + strings.Repeat("░", barWidth-filled)
-	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%-7s %-15s %s %d/%d", what, at.Table, bar, at.Done, at.Total)
+	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%-7s %-15s %s %d/%d", at.Step, at.Table, bar, at.Done, at.Total)
 	p.dirty = true
 }
 

@@ -86,10 +86,10 @@ func TestCopyProgress_Terminal(t *testing.T) {
 	var b strings.Builder
 	now := time.Unix(0, 0)
 	p := &copyProgress{w: &b, terminal: true, now: func() time.Time { return now }}
-	p.show(store.CopyProgress{Table: "events", Done: 50, Total: 100})
-	p.show(store.CopyProgress{Table: "events", Done: 51, Total: 100}) // too soon to be seen
+	p.show(store.CopyProgress{Step: "copy", Table: "events", Done: 50, Total: 100})
+	p.show(store.CopyProgress{Step: "copy", Table: "events", Done: 51, Total: 100}) // too soon to be seen
 	now = now.Add(time.Second)
-	p.show(store.CopyProgress{Table: "events", Done: 100, Total: 100, Verifying: true})
+	p.show(store.CopyProgress{Step: "compare", Table: "events", Done: 100, Total: 100})
 	p.end()
 	half, full := strings.Repeat("█", 15)+strings.Repeat("░", 15), strings.Repeat("█", 30)
 	want := "\r\x1b[Kcopy    events          " + half + " 50/100\r\x1b[Kcompare events          " + full + " 100/100\r\x1b[K"

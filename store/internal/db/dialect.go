@@ -41,6 +41,12 @@ type Dialect struct {
 	KeepSnapshot string
 	// Tables is the query for the names of all tables.
 	Tables string
+	// Indexes is the query for the names and definitions of all indexes that belong to
+	// no constraint.
+	Indexes string
+	// Unbounded is the statement that lets the statements of a transaction take as
+	// long as they need; "" when they may in any case.
+	Unbounded string
 
 	// compiles reports whether the driver compiles a text at every call unless
 	// it is prepared.
@@ -70,6 +76,7 @@ func sqliteDialect() Dialect {
 		// such a transaction one state.
 		Snapshot: &sql.TxOptions{ReadOnly: true},
 		Tables:   `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`,
+		Indexes:  `SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql NOT LIKE 'CREATE UNIQUE %' ORDER BY name`,
 		compiles: true, classify: classifySQLite,
 	}
 }
@@ -82,7 +89,10 @@ func postgresDialect() Dialect {
 		Snapshot:     &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		KeepSnapshot: "SET LOCAL idle_in_transaction_session_timeout = '5min'",
 		Tables:       `SELECT CAST(table_name AS TEXT) FROM information_schema.tables WHERE table_schema = current_schema() ORDER BY 1`,
-		classify:     classifyPostgres,
+		Indexes: `SELECT CAST(indexname AS TEXT), indexdef FROM pg_indexes
+			WHERE schemaname = current_schema() AND indexdef NOT LIKE 'CREATE UNIQUE %' ORDER BY 1`,
+		Unbounded: "SET LOCAL statement_timeout = 0",
+		classify:  classifyPostgres,
 	}
 }
 
