@@ -179,8 +179,8 @@ func TestMigrations_frozen(t *testing.T) {
 		"postgres/00063_gold.sql":             "3213340082b00e1c53b1abfd02fd922c4a152659f398cb1f55d65aee3a2adca7",
 		"postgres/00067_lookups.sql":          "882be1836f27e480d1cc22349153356e155c7b816a83864f2ac8830a1f588c1f",
 		"sqlite/00067_lookups.sql":            "882be1836f27e480d1cc22349153356e155c7b816a83864f2ac8830a1f588c1f",
-		"postgres/00068_leases.sql":           "4d0f1e89cc8623e3843624730b5c9e56e23e72cd4b1fd554e175da6a889ac7cf",
-		"sqlite/00068_leases.sql":             "ecf84a106f6352a30d180b0f2053f3dc4d9700d920254c3abf18d38a562ef756",
+		"postgres/00068_bounded_reads.sql":    "2a4869bbae42b6e05f346c89d74083c4061354b68aa9c5f90206d6d66a117922",
+		"sqlite/00068_bounded_reads.sql":      "c016955e7a8c04f1d7321408f092dd8b8f735935409d16bb6c3d68af2c38039d",
 		"sqlite/00063_gold.sql":               "9f178fec795b8f29562df08aeec53158ac819d423e6425df7cf4beff841b093a",
 	}
 	for _, engine := range []string{"postgres", "sqlite"} {

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -339,12 +340,16 @@ func (s *Ratings) noShows(ctx context.Context, league string, agentIDs []string,
 	return found, nil
 }
 
-// noShowQuery finds the few answers and seats that can be no-shows by their own
-// indexes, whose conditions are in it word by word, and counts newer matches for those
-// alone. A 429 without an attempt is a round that fell into the pause.
+// readNoShows is how many no-shows of an agent are looked at, the newest ones of all
+// leagues. By then each suspension lasts for a day, so they are those of months.
+const readNoShows = 3 * arena.NoShowMatches
+
+// noShowQuery finds the answers and seats that can be no-shows by their own indexes,
+// whose conditions are in it word by word, and counts newer matches for those alone. A
+// 429 without an attempt is a round that fell into the pause.
 func noShowQuery(league string, agentIDs []string, onlySeen bool) (string, []any) {
 	var c db.Clauses
-	db.In(&c, "d.agent_id", agentIDs)
+	db.In(&c, "g.id", agentIDs)
 	if league != "" {
 		c.And("m.league = ?", league)
 	}
@@ -355,12 +360,21 @@ func noShowQuery(league string, agentIDs []string, onlySeen bool) (string, []any
 	}
 	c.And(`(SELECT count(*) FROM (SELECT 1 FROM seats s CROSS JOIN matches n WHERE s.agent_id = d.agent_id AND n.id = s.match_id
 		AND n.league = m.league AND n.started_at > 0 AND s.match_id > d.match_id ORDER BY s.match_id LIMIT ?) AS newer) < ?`, arena.NoShowMatches, arena.NoShowMatches)
-	const opponent = `(SELECT COALESCE(CASE WHEN count(*) = 1 THEN min(o.agent_id) END, '') FROM seats o WHERE o.match_id = d.match_id AND o.agent_id <> d.agent_id)`
+	const (
+		opponent  = `(SELECT COALESCE(CASE WHEN count(*) = 1 THEN min(o.agent_id) END, '') FROM seats o WHERE o.match_id = d.match_id AND o.agent_id <> d.agent_id)`
+		dodged    = `%[1]s.outcome IN ('unavailable', 'rate_limited') AND %[1]s.attempts > 0`
+		withdrawn = `%[1]s.withdrawal <> ''`
+	)
+	newest := func(table, condition string) string {
+		return c.Where() + ` AND d.agent_id = g.id AND m.id = d.match_id AND ` + fmt.Sprintf(condition, "d") + ` AND d.match_id >=
+			COALESCE((SELECT x.match_id FROM ` + table + ` x WHERE x.agent_id = g.id AND ` + fmt.Sprintf(condition, "x") +
+			` ORDER BY x.match_id DESC LIMIT 1 OFFSET ` + strconv.Itoa(readNoShows) + `), '')`
+	}
 	return `SELECT d.agent_id, m.league, d.match_id, d.round, d.outcome, r.opened_at, ` + opponent + `
-		FROM answers d JOIN matches m ON m.id = d.match_id JOIN rounds r ON r.match_id = d.match_id AND r.no = d.round` +
-		c.Where() + ` AND d.outcome IN ('unavailable', 'rate_limited') AND d.attempts > 0` + closed + `
-		UNION ALL SELECT d.agent_id, m.league, d.match_id, 0, d.outcome, m.started_at, ` + opponent + ` FROM seats d CROSS JOIN matches m` +
-		c.Where() + ` AND m.id = d.match_id AND d.withdrawal <> '' ORDER BY 6, 3, 4`, c.Args
+		FROM agents g CROSS JOIN answers d CROSS JOIN matches m CROSS JOIN rounds r` + newest("answers", dodged) + `
+		AND r.match_id = d.match_id AND r.no = d.round` + closed + `
+		UNION ALL SELECT d.agent_id, m.league, d.match_id, 0, d.outcome, m.started_at, ` + opponent + `
+		FROM agents g CROSS JOIN seats d CROSS JOIN matches m` + newest("seats", withdrawn) + ` ORDER BY 6, 3, 4`, c.Args
 }
 
 // addEncounters counts a match that is finished for every pair of its agents,

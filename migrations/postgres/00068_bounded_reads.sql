@@ -10,8 +10,18 @@ ALTER TABLE seats SET (fillfactor = 50);
 DROP INDEX seats_ended;
 CREATE INDEX seats_ended ON seats (agent_id, ended_at) WHERE ended_at > 0;
 
+-- Only the newest no-shows of an agent are read.
+DROP INDEX answers_dodged;
+CREATE INDEX answers_dodged ON answers (agent_id, match_id) WHERE outcome IN ('unavailable', 'rate_limited') AND attempts > 0;
+DROP INDEX seats_withdrawn;
+CREATE INDEX seats_withdrawn ON seats (agent_id, match_id) WHERE withdrawal <> '';
+
 -- +goose Down
 
+DROP INDEX seats_withdrawn;
+CREATE INDEX seats_withdrawn ON seats (agent_id) WHERE withdrawal <> '';
+DROP INDEX answers_dodged;
+CREATE INDEX answers_dodged ON answers (agent_id) WHERE outcome IN ('unavailable', 'rate_limited') AND attempts > 0;
 DROP INDEX seats_ended;
 CREATE INDEX seats_ended ON seats (agent_id, ended_at, tokens) WHERE ended_at > 0;
 ALTER TABLE seats RESET (fillfactor);
