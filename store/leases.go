@@ -90,7 +90,7 @@ func (s *Matches) ClaimMatches(ctx context.Context, node string, ttl time.Durati
 				}
 				break
 			}
-			for _, id := range free { // the first of them is, the others unless it took their agents' seats
+			for _, id := range free { // those before may have taken the last free seat of an agent
 				taken, err := s.claim(ctx, tx, id, node, ttl, " AND NOT "+blocked)
 				if err != nil {
 					return err

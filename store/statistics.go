@@ -341,7 +341,7 @@ func (s *Ratings) noShows(ctx context.Context, league string, agentIDs []string,
 }
 
 // readNoShows is how many no-shows of an agent are looked at, the newest ones of all
-// leagues. By then each suspension lasts for a day, so they are those of months.
+// leagues with the others of their matches. By then each suspension lasts for a day, so they are those of months.
 const readNoShows = 3 * arena.NoShowMatches
 
 // noShowQuery finds the answers and seats that can be no-shows by their own indexes,

@@ -460,6 +460,16 @@ func noShows(f *fixture) {
 	withdrawn := arena.NoShow{AgentID: ids[1], Opponent: ids[0], League: "sums", MatchID: m.ID, Outcome: arena.OutcomeUnavailable, At: start.Add(time.Hour)}
 	f.equal([]arena.NoShow{withdrawn}, must(f.Ratings.NoShows(ctx, "sums", ids[1:]))(f))
 	f.equal([]arena.NoShow{withdrawn}, must(f.Ratings.SeenNoShows(ctx, ids[1]))(f))
+	f.settle(m, start)
+
+	// So many newer ones hide those of another league.
+	many := 3*arena.NoShowMatches + 1
+	long := f.begin("m_z", "trivia", ids...)
+	for no := range many {
+		play(long, no+1, 1, arena.OutcomeUnavailable)
+	}
+	f.equal(many, len(must(f.Ratings.NoShows(ctx, "", ids[:1]))(f)))
+	f.equal(0, len(must(f.Ratings.NoShows(ctx, "sums", ids[:1]))(f)))
 }
 
 // evidence: the newest matches that are over, with answers, tasks and rated
