@@ -25,6 +25,7 @@ type BenchSoakCmd struct {
 	Spectators int           `default:"10000" help:"Spectators at once, 10 to 15000; as many files must be allowed."`
 	Hostile    int           `default:"300" help:"Hostile agents of every kind, 25 to 1000."`
 	Honest     int           `default:"50" help:"Honest agents, 6 to 2000."`
+	Duels      int           `default:"0" help:"Duels of honest agents at once; 0: of half of them."`
 	Waiting    int           `default:"0" help:"Agents without an endpoint that wait for tasks in polls of 50 seconds, 0 to 10000."`
 	Duration   time.Duration `default:"5m" help:"How long, 5s to 3h."`
 	Settle     time.Duration `default:"3m" help:"How long the server is left alone before the crowd comes, and at most after it has left, 1s to 1h."`
@@ -92,9 +93,15 @@ func (c *BenchSoakCmd) Run(app *App) error {
 		c.Spectators, c.Hostile, c.Honest, c.Duration = 300, 50, 10, 10*time.Second
 		c.Settle = 0
 	}
+	if c.Duels == 0 {
+		c.Duels = (c.Honest - 2) / 4
+	}
 	if c.Spectators < 10 || c.Spectators > 15_000 || c.Hostile < 25 || c.Hostile > 1000 || c.Honest < 6 || c.Honest > 2000 || c.Waiting < 0 || c.Waiting > 10_000 ||
 		c.Duration < 5*time.Second || c.Duration > 3*time.Hour || c.Settle > time.Hour || !c.Short && c.Settle < time.Second {
 		return errors.New("want 10 to 15000 spectators, 25 to 1000 hostile and 6 to 2000 honest agents, at most 10000 that wait, 5s to 3h, 1s to 1h of rest")
+	}
+	if c.Duels < 1 || 2*c.Duels+3 > c.Honest {
+		return fmt.Errorf("%d duels of %d honest agents: want at least one, and three agents for the other matches", c.Duels, c.Honest)
 	}
 	s := &soak{cmd: c, app: app, figures: soakFigures{
 		Spectators: c.Spectators, Hostile: c.Hostile, Honest: c.Honest, Waiting: c.Waiting, Seconds: c.Duration.Seconds(), CPUs: runtime.GOMAXPROCS(0),

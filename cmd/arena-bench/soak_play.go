@@ -147,11 +147,11 @@ func (s *soak) prepare(ctx context.Context) ([]soakTable, error) {
 		s.honest[id] = true
 	}
 	tables := []soakTable{{soakCalm, honest[:2]}}
-	half := 2 + (len(honest)-2)/4*2
-	for pair := range slices.Chunk(honest[2:half], 2) {
+	paired := 2 + 2*s.cmd.Duels
+	for pair := range slices.Chunk(honest[2:paired], 2) {
 		tables = append(tables, soakTable{soakDuels, pair})
 	}
-	mixed := honest[half:]
+	mixed := honest[paired:]
 	for i, id := range mixed {
 		t := soakTable{soakMixed, []string{id}}
 		for j := i; j < len(hostile); j += len(mixed) {
