@@ -179,7 +179,8 @@ func (s *soak) register(ctx context.Context, i int, endpoint string) (id string,
 	if agent.Status != "active" {
 		return "", fmt.Errorf("agent %d is %s", i, agent.Status)
 	}
-	return agent.ID, nil
+	// A hostile agent loses every round, and the soak goes on.
+	return agent.ID, s.admin.As(owner.Token).Call(ctx, http.MethodPatch, "/v1/agents/"+agent.ID, map[string]any{"pause_after": 0}, nil)
 }
 
 // load is the soak itself: the crowd comes, all tables play, the crowd leaves.
