@@ -44,29 +44,33 @@ func (l benchLeague) prepare(ctx context.Context, admin *apiclient.Client, agent
 		return nil, err
 	}
 	for i, endpoint := range agents.endpoints {
-		var owner struct{ Token string }
-		if err := admin.As("").Call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": fmt.Sprintf("%s owner %d", l.slug, i)}, &owner); err != nil {
+		id, err := registerAgent(ctx, admin, fmt.Sprintf("%s owner %d", l.slug, i), fmt.Sprintf("%s agent %d", l.slug, i), endpoint, l.slug)
+		if err != nil {
 			return nil, err
 		}
-		var agent struct {
-			ID     string `json:"agent_id"`
-			Status string `json:"status"`
-		}
-		if err := admin.As(owner.Token).Call(ctx, http.MethodPost, "/v1/agents", map[string]any{
-			"name": fmt.Sprintf("%s agent %d", l.slug, i), "endpoint": endpoint, "leagues": []string{l.slug},
-		}, &agent); err != nil {
-			return nil, err
-		}
-		if agent.Status != "active" {
-			return nil, fmt.Errorf("agent %d is %s", i, agent.Status)
-		}
-		// Those that never answer play on.
-		if err := admin.As(owner.Token).Call(ctx, http.MethodPatch, "/v1/agents/"+agent.ID, map[string]any{"pause_after": 0}, nil); err != nil {
-			return nil, err
-		}
-		ids = append(ids, agent.ID)
+		ids = append(ids, id)
 	}
 	return ids, nil
+}
+
+// registerAgent registers an agent with an owner of its own. It is never paused,
+// however many rounds it loses.
+func registerAgent(ctx context.Context, admin *apiclient.Client, owner, name, endpoint string, leagues ...string) (id string, err error) {
+	var made struct{ Token string }
+	if err := admin.As("").Call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": owner}, &made); err != nil {
+		return "", err
+	}
+	var agent struct {
+		ID     string `json:"agent_id"`
+		Status string `json:"status"`
+	}
+	if err := admin.As(made.Token).Call(ctx, http.MethodPost, "/v1/agents", map[string]any{"name": name, "endpoint": endpoint, "leagues": leagues}, &agent); err != nil {
+		return "", err
+	}
+	if agent.Status != "active" {
+		return "", fmt.Errorf("%s is %s", name, agent.Status)
+	}
+	return agent.ID, admin.As(made.Token).Call(ctx, http.MethodPatch, "/v1/agents/"+agent.ID, map[string]any{"pause_after": 0}, nil)
 }
 
 // tasks makes a pack and adds it to a league, with rounds and judge.

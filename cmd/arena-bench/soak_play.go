@@ -132,7 +132,7 @@ func (s *soak) prepare(ctx context.Context) ([]soakTable, error) {
 	}
 	var honest, hostile []string
 	for i, endpoint := range slices.Concat(s.fleet.Honest, s.fleet.Hostile) {
-		id, err := s.register(ctx, i, endpoint)
+		id, err := registerAgent(ctx, s.admin, fmt.Sprintf("owner %d", i), fmt.Sprintf("agent %d", i), endpoint, soakCalm, soakDuels, soakMixed)
 		if err != nil {
 			return nil, err
 		}
@@ -160,27 +160,6 @@ func (s *soak) prepare(ctx context.Context) ([]soakTable, error) {
 		tables = append(tables, t)
 	}
 	return tables, nil
-}
-
-func (s *soak) register(ctx context.Context, i int, endpoint string) (id string, err error) {
-	var owner struct{ Token string }
-	if err := s.admin.As("").Call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": fmt.Sprintf("owner %d", i)}, &owner); err != nil {
-		return "", err
-	}
-	var agent struct {
-		ID     string `json:"agent_id"`
-		Status string `json:"status"`
-	}
-	if err := s.admin.As(owner.Token).Call(ctx, http.MethodPost, "/v1/agents", map[string]any{
-		"name": fmt.Sprintf("agent %d", i), "endpoint": endpoint, "leagues": []string{soakCalm, soakDuels, soakMixed},
-	}, &agent); err != nil {
-		return "", err
-	}
-	if agent.Status != "active" {
-		return "", fmt.Errorf("agent %d is %s", i, agent.Status)
-	}
-	// A hostile agent loses every round, and the soak goes on.
-	return agent.ID, s.admin.As(owner.Token).Call(ctx, http.MethodPatch, "/v1/agents/"+agent.ID, map[string]any{"pause_after": 0}, nil)
 }
 
 // load is the soak itself: the crowd comes, all tables play, the crowd leaves.
