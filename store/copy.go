@@ -16,7 +16,6 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store/internal/db"
-	"github.com/agora-arena/arena/store/internal/writer"
 )
 
 // table is one table as Copy sees it.
@@ -189,7 +188,7 @@ func (s *Store) dropIndexes(ctx context.Context) (dropped []index, err error) {
 const indexTimeout = 6 * time.Hour
 
 func (s *Store) makeIndex(ctx context.Context, i index) error {
-	return s.pool.Do(ctx, writer.Write[*matchWrite]{Key: "copy", Alone: true, Timeout: indexTimeout, Run: func(ctx context.Context, tx *db.Tx) error {
+	return s.writeLong(ctx, "copy", indexTimeout, func(ctx context.Context, tx *db.Tx) error {
 		if s.d.Unbounded != "" {
 			if _, err := db.Exec(ctx, tx, s.d.Unbounded); err != nil {
 				return err
@@ -197,7 +196,7 @@ func (s *Store) makeIndex(ctx context.Context, i index) error {
 		}
 		_, err := db.Exec(ctx, tx, i.definition)
 		return err
-	}})
+	})
 }
 
 // replay replays all settlements of a copy. Ratings that differ are reported: the

@@ -299,6 +299,11 @@ func (s *core) writeAlone(ctx context.Context, key string, run func(context.Cont
 	return s.base.WriteAlone(ctx, key, run)
 }
 
+// writeLong is writeAlone with a limit of its own for the transaction.
+func (s *core) writeLong(ctx context.Context, key string, limit time.Duration, run func(context.Context, *db.Tx) error) error {
+	return s.pool.Do(ctx, writer.Write[*matchWrite]{Key: key, Alone: true, Timeout: limit, Run: run})
+}
+
 // view runs read inside one transaction whose statements see one state.
 func (s *core) view(ctx context.Context, read func(q db.Querier) error) error {
 	return s.base.View(ctx, read)

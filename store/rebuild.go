@@ -12,7 +12,6 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
-	"github.com/agora-arena/arena/store/internal/writer"
 )
 
 // RatedResults returns the settled matches of a league in the order of their
@@ -105,7 +104,7 @@ func (s *Ratings) RebuildRatings(ctx context.Context, league string,
 	rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange,
 	audit ...func(changed int) (arena.AuditEntry, error),
 ) (done arena.Rebuilt, err error) {
-	err = s.pool.Do(ctx, writer.Write[*matchWrite]{Key: leagueKey(league), Alone: true, Timeout: rebuildTimeout, Run: func(ctx context.Context, tx *db.Tx) error {
+	err = s.writeLong(ctx, leagueKey(league), rebuildTimeout, func(ctx context.Context, tx *db.Tx) error {
 		done = arena.Rebuilt{}
 		if _, err := oneLeague(ctx, tx, league, s.d.Lock("l")); err != nil {
 			return err
@@ -152,7 +151,7 @@ func (s *Ratings) RebuildRatings(ctx context.Context, league string,
 			}
 		}
 		return nil
-	}})
+	})
 	if errors.Is(err, ErrPreview) {
 		err = nil
 	}

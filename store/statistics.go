@@ -340,8 +340,9 @@ func (s *Ratings) noShows(ctx context.Context, league string, agentIDs []string,
 	return found, nil
 }
 
-// readNoShows is how many no-shows of an agent are looked at, the newest ones of all
-// leagues with the others of their matches. By then each suspension lasts for a day, so they are those of months.
+// readNoShows is how many no-shows of an agent are read across all leagues, the newest
+// first, and the rest of the match in which the oldest of them lies. After that many,
+// each suspension lasts for a day.
 const readNoShows = 3 * arena.NoShowMatches
 
 // noShowQuery finds the answers and seats that can be no-shows by their own indexes,

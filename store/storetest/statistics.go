@@ -462,7 +462,7 @@ func noShows(f *fixture) {
 	f.equal([]arena.NoShow{withdrawn}, must(f.Ratings.SeenNoShows(ctx, ids[1]))(f))
 	f.settle(m, start)
 
-	// So many newer ones hide those of another league.
+	// With that many newer no-shows, those in another league no longer count.
 	many := 3*arena.NoShowMatches + 1
 	long := f.begin("m_z", "trivia", ids...)
 	for no := range many {

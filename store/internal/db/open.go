@@ -242,8 +242,8 @@ func openPostgres(databaseURL string) (*DB, error) {
 		// hold its locks, such as that of claims, against the others (threat C2).
 		// The timeout is shorter than a lease, so take-over need not wait for it.
 		"idle_in_transaction_session_timeout": "3000",
-		// The default, 4, is that of a spinning disk: with it, PostgreSQL reads all agents
-		// rather than look up those of a page.
+		// The default of 4 suits spinning disks. It makes PostgreSQL scan the whole table
+		// of agents instead of looking up the few on a page.
 		"random_page_cost": "1.1",
 	} {
 		if _, set := config.RuntimeParams[name]; !set {
